@@ -32,9 +32,9 @@ _DESCRIPTION = f"""\
 Real-time and historical electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia
 and Europe.
 
-**Access.** The zone list, freshness and geography are free. Everything else takes one of three: a free API key (`POST
-/v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`), a payment per call (x402, USDC on Base), or
-`sample=true`, which gives a truncated answer without credentials.
+**Access.** The zone list, freshness and geography are free. Everything else takes a free API key (`POST
+/v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`){{payment}} or `sample=true`, which gives a truncated
+answer without credentials.
 
 **Times** in answers are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval
 has no row. You may send {FORMS}; which instant a civil time is where clocks change: /docs/data.
@@ -48,6 +48,7 @@ works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
 **Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
 """
 
+_PAYMENT = ", a payment per call (x402, USDC on Base),"
 _LICENCE = "Apache-2.0 (the service; each answer states the figures' own licence)"
 BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
@@ -90,7 +91,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "info": {
             "title": "Electricity Market Data Service",
             "version": __version__,
-            "description": _DESCRIPTION,
+            "description": _DESCRIPTION.replace("{payment}", _PAYMENT if settings.pay_to else ""),
             "contact": {"name": "Operator", "url": contact(settings)},
             "license": {"name": _LICENCE, "identifier": "Apache-2.0"},
         },

@@ -112,6 +112,7 @@ def llms(service: Service) -> str:
         zones=", ".join(ZONES),
         listed=[e for tag in openapi.TAGS for e in listed if e.tag == tag not in ("Discovery", "Service")],
         tools=TOOLS.values(),
+        takes_payments=bool(service.settings.pay_to),
         optional=[ENDPOINTS[name] for name in ("catalogue", "openapi", "docs")],
         example_path=example_path,
         first_sentence=lambda text: f"{text.partition('. ')[0].removesuffix('.')}.",
@@ -120,7 +121,8 @@ def llms(service: Service) -> str:
 
 def agents(service: Service) -> str:
     """agents.txt: how programs that act for people may use this service."""
-    return html.render("agents.txt", base=service.settings.base_url, paid=[e for e in ENDPOINTS.values() if e.paid])
+    settings, paid = service.settings, [e for e in ENDPOINTS.values() if e.paid]
+    return html.render("agents.txt", base=settings.base_url, paid=paid, takes_payments=bool(settings.pay_to))
 
 
 def sitemap(service: Service) -> str:
@@ -138,8 +140,12 @@ def security(service: Service) -> str:
 
 
 def payable(service: Service) -> dict[str, Any]:
-    """The body of both well-known x402 documents: addresses for older crawlers, requirements for newer ones."""
-    settings, paid = service.settings, [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid]
+    """Return the body of both well-known x402 documents: URLs for older crawlers, requirements for newer ones.
+
+    If the operator takes no payments, nothing is listed. Prices are in the catalogue and in OpenAPI.
+    """
+    settings = service.settings
+    paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid and settings.pay_to]
     return {
         "version": 1,
         "x402Version": 2,
@@ -154,7 +160,7 @@ def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
     return {
         "resource": {"url": base + example_call(endpoint), "description": endpoint.offer, "mimeType": _JSON},
         "type": "http",
-        "accepts": [offers.requirement(2, base, pay_to, endpoint.id, path)] if pay_to else [],
+        "accepts": [offers.requirement(2, base, pay_to, endpoint.id, path)],
         "price": {"currency": "USD", "amount": endpoint.price},
         "input": {"method": endpoint.method, "routeTemplate": endpoint.path, "queryParams": parameters},
     }

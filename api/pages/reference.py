@@ -35,6 +35,7 @@ def render(settings: Settings, api: Json) -> str:
     return html.render(
         "docs.html",
         api=api,
+        takes_payments=bool(settings.pay_to),
         # One that operations share is only named by them.
         parameter=lambda own: api["components"]["parameters"][own["$ref"].rpartition("/")[2]] if "$ref" in own else own,
         groups=groups,

@@ -185,7 +185,28 @@ def test_a_linter_finds_no_error(client: Any, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_discovery_documents_agree_with_the_table(client: Any) -> None:
+def test_payments_are_not_advertised_if_the_operator_takes_none(market: Any) -> None:
+    client = market.client(pay_to="")
+    pages = {path: client.get(path).text for path in ("/llms.txt", "/agents.txt", "/docs")}
+    for path, page in pages.items():
+        assert "x402 payment" not in page, path
+        assert "with x402" not in page, path
+        assert "a payment per call" not in page, path
+        assert "Price: " not in page, path
+        assert "USD a call" not in page, path
+    payable = client.get("/.well-known/x402.json").get_json()
+    assert payable == {"version": 1, "x402Version": 2, "resources": [], "items": []}
+    api, paid = client.get("/openapi.json").get_json(), [e for e in ENDPOINTS.values() if e.paid]
+    assert "x402, USDC" not in api["info"]["description"]
+    assert sum("x-payment-info" in op for path in api["paths"].values() for op in path.values()) == len(paid)
+    assert f'"{paid[0].price}"' in client.get("/catalog").text
+    offering = market.client(pay_to="0x00000000000000000000000000000000DeaDBeef")
+    for path, text in {"/llms.txt": "with x402", "/agents.txt": "x402 payment", "/docs": "a payment per call"}.items():
+        assert text in offering.get(path).text, path
+
+
+def test_discovery_documents_agree_with_the_table(market: Any) -> None:
+    client = market.client(pay_to="0x00000000000000000000000000000000DeaDBeef")
     llms, agents = client.get("/llms.txt").text, client.get("/agents.txt").text
     assert llms == client.get("/.well-known/llms.txt").text
     assert agents == client.get("/.well-known/agents.txt").text
