@@ -61,6 +61,7 @@ def answers() -> dict[str, tuple[int, Any]]:
     """Request every path of GET, with a key where it takes one."""
     home = os.environ["EMDS_HOME"]
     settings = Settings(
+        pay_to="0x00000000000000000000000000000000DeaDBeef",
         home=home,
         database_url=f"sqlite:///{home}/accounts.sqlite",
         base_url="http://emds.example",
