@@ -195,8 +195,8 @@ def _due(feeds: Sequence[Mapping[str, Any]], until: int) -> int | None:
 
 
 def _number(seconds: int) -> float | int:
-    """Hours, whole where they are."""
-    return seconds // HOUR if seconds % HOUR == 0 else seconds / HOUR
+    """Return hours, whole or with at most four decimals, which name each second."""
+    return seconds // HOUR if seconds % HOUR == 0 else round(seconds / HOUR, 4)
 
 
 VIEWS: dict[str, View] = {"windows": _windows}

@@ -77,13 +77,17 @@ def test_home_assistants_sensors_show_what_the_api_states(served: Any) -> None:
     ahead = asked(served, config["rest"][-1]["resource"])
     assert len(ahead["data"]) == 192, "today and tomorrow"
     assert datetime.fromisoformat(shown["emds_day_ahead"]).timestamp() == ahead["data"][-1]["ts"]
-    assert price["unit"] == "EUR/MWh"
+    units = {of.get("unit_of_measurement") for resource in config["rest"] for of in resource["sensor"]} - {None}
+    assert units == {price["unit"]}
+    assert (EXAMPLES / "home-assistant.yaml").read_text().count(price["unit"]) == 1, "written once"
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="no jq")
 def test_evccs_tariff_is_the_auctions_prices(served: Any) -> None:
-    forecast = yaml.safe_load((EXAMPLES / "evcc.yaml").read_text())["tariffs"]["grid"]["forecast"]
+    tariffs = yaml.safe_load((EXAMPLES / "evcc.yaml").read_text())["tariffs"]
+    forecast = tariffs["grid"]["forecast"]
     body = asked(served, forecast["uri"])
+    assert {row["unit"] for row in body["data"]} == {f"{tariffs['currency']}/MWh"}
     run = subprocess.run(
         ["jq", "-r", forecast["jq"]], input=json.dumps(body), capture_output=True, text=True, check=True, timeout=30
     )

@@ -72,6 +72,8 @@ def test_a_block_that_is_longer_than_between_is_refused_whatever_is_known(
 def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) -> None:
     _, body = ask("DE-LU", kwh="22", kw="7.4")
     assert body["end"] - body["start"] == -(-22 * 36000 // 74)
+    assert body["hours"] == 2.9731, "at most four decimals, which name the second"
+    assert round(body["hours"] * 3600) == body["end"] - body["start"]
     cost = body["cost"]
     assert (cost["unit"], cost["kwh"], cost["kw"]) == ("EUR", 22, 7.4)
     assert cost["value"] == pytest.approx(0.022 * body["mean"], abs=1e-4)

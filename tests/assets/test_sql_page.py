@@ -50,6 +50,18 @@ def test_a_query_in_sql_runs(query: str, home: Path, monkeypatch: pytest.MonkeyP
     assert rows
 
 
+def test_the_current_price_is_no_price_of_tomorrow(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The simulated auction reaches beyond the time of the query, which stands in place of `now()`."""
+    monkeypatch.chdir(home)
+    query = SQL[0].replace("now()", "TIMESTAMPTZ '2026-11-20 12:00:00+00'")
+    assert query != SQL[0]
+    with duckdb.connect(analyst.NAME, read_only=True) as connection:
+        current = {zone: local for zone, local, *_ in connection.execute(query).fetchall()}
+        [[newest]] = connection.execute("SELECT max(starts_at) FROM price WHERE zone = 'DE-LU'").fetchall()
+    assert newest.timestamp() > instant("2026-11-20T12:00:00Z")
+    assert current["DE-LU"].isoformat() == "2026-11-20T13:00:00"
+
+
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # DuckDB's own use of pandas
 @pytest.mark.parametrize("program", PYTHON, ids=lambda p: p.splitlines()[0])
 def test_a_query_in_python_runs(program: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
