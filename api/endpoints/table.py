@@ -60,6 +60,13 @@ _PRESENT = (
              "publisher corrects is withdrawn with the next run. Method: /docs/records.",
              takes(query.RECORDS_METRIC), _ALL,
              "0.002", "Highest, lowest and longest negative run of one zone's series, ever and by year"),
+    Endpoint("all-records", "/v1/records", "Now", "AllRecords", "Records of all zones",
+             "Returns, for every zone and calendar year, the hours below zero and the sum of their prices, the longest "
+             "run of negative prices, and the highest and the lowest value; for the running year also the same span of "
+             "the year before. It counts as one answer of a key; paid for, it costs the price of a zone for each. A "
+             "sample has the first five zones. Method: /docs/records.",
+             takes(query.RECORDS_METRIC), (),
+             "0.002", "Records by year of all zones at once; the price is that of a zone"),
     Endpoint("bulk", "/v1/bulk", "Free", "Bulk", "Month files",
              "Every month file that may be passed on: one a zone, metric and UTC month, with address, rows, span, "
              "bytes, SHA-256, licence and attribution, and whether it is final. `price-day-ahead` is the day-ahead "

@@ -54,6 +54,9 @@ _CARBON_PRESENT: tuple[Member, ...] = (
     ("carbon_omitted?",
      "Why there is no `carbon`: the newest whole interval is refused (`fuel_missing`, `other_share`, `wide`, "
      "`refused`; see /docs/carbon), or `no_rows`, `withheld_by_terms`, `unreadable`.", "text"))
+_YEAR_BEFORE: Member = (
+    "year_before", "The span of the running year, a year earlier; null if the last of `years` is over.",
+    "RecordsOfPeriod?")
 _BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_horizon_mean", "vs_horizon_mean_pct")
 _BY_ZONE: tuple[Member, ...] = (
     ("zones", "The zones of the answer, those without rows included.", listed("zone", minItems=1)),
@@ -231,12 +234,21 @@ MARKET_DATA: dict[str, Schema] = {
         _OF_PERIOD, ("until", "The last civil day that was looked at.", text(format="date")), "unit",
         ("highest", "The highest value; the earliest where it came twice.", "Record?"),
         ("lowest", "The lowest value.", "Record?"),
-        ("longest_negative", "The longest unbroken run below 0; null without one, and for other metrics.", "Record?")),
+        ("longest_negative", "The longest unbroken run below 0; null without one, and for other metrics.", "Record?"),
+        ("negative_hours", "Hours below 0 in all; null for other metrics than prices.", "number?"),
+        ("negative_sum", "Sum of the values below 0, each times its hours; null for other metrics.", "number?")),
     "Records": record(
         "zone", ("metric", "Metric of the records.", "RecordMetric"),
         ("all_time", "Of all that is held; null where nothing is.", "RecordsOfPeriod?"),
         ("years", "By calendar year of the zone's civil time; empty in a sample.", keyed("RecordsOfPeriod")),
-        "method", "docs", "sources", "attribution", "license", "sample?"),
+        _YEAR_BEFORE, "method", "docs", "sources", "attribution", "license", "sample?"),
+    "RecordsOfZone": record(
+        ("years", "By calendar year of the zone's civil time.", keyed("RecordsOfPeriod")),
+        _YEAR_BEFORE, "sources", "attribution", "license"),
+    "AllRecords": record(
+        ("metric", "Metric of the records.", "RecordMetric"), "count",
+        ("zones", "By zone id, also zones without records.", keyed("RecordsOfZone", "zone")),
+        "method", "docs", "sample?"),
     "SeriesStatistics": record(
         "zone", "metric", "market?", *_OF_CARBON[:2], "as_of?", "start", "end",
         ("unit", "Unit of the values; null without rows.", "text?"),

@@ -1,4 +1,4 @@
-"""`/v1/records/{zone}`: extremes and the longest run of negative prices, from a mart (docs/records.md)."""
+"""`/v1/records/{zone}` and `/v1/records`: extremes and negative prices by year, from a mart (docs/records.md)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from api.documents.catalogue_reader import sources_of, stored_metric
+from api.access.prices import for_zones
+from api.documents.catalogue_reader import Catalogue, sources_of, stored_metric
 from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
+from warehouse.errors import MetricNotAvailable, Withheld
 from warehouse.figures import marts
 from warehouse.figures.marts import Record
+from warehouse.market import clock
 from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import ZONES, zones_with
 
 _METHOD = {"method": "records/1", "docs": "/docs/records"}
 _LOST = "Records are not made yet: they follow once a day, after the days of the month."
+_SAMPLE_ZONES = 5
 
 
 def _records(service: Service, request: HttpRequest, query: dict[str, Any], zone: str) -> Response:
@@ -24,31 +29,73 @@ def _records(service: Service, request: HttpRequest, query: dict[str, Any], zone
     with service.gate.enter(request, "records") as entry:
         records = marts.records(service.reader, zone, stored)
         if records is None:
-            raise Problem("not-yet-available", _LOST, headers=(("Retry-After", "600"),))
-        records = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
-        codes = sources_of(feed for record in records for feed in record.feeds.split(", "))
-        terms = catalogue.terms(zone, stored, frozenset(codes & catalogue.sources.keys()))
-        periods = {period: _period([*group]) for period, group in groupby(records, lambda record: record.period)}
+            raise _not_made()
+        all_time, members, count = _of_zone(catalogue, zone, stored, records)
+        if entry.method == "sample":
+            members |= {"years": {}, "year_before": None}
+        body = {"zone": zone, "metric": metric.value, "all_time": all_time, **members, **_METHOD}
+        return entry.json(body, catalogue.simulated, count)
+
+
+def _all_records(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+    """Return the records by year of every zone that has the metric and may be passed on."""
+    metric, catalogue = Metric(query["metric"]), service.documents.catalogue
+    stored: dict[str, str] = {}
+    for zone in sorted(zones_with(metric)):
+        try:
+            stored[zone] = stored_metric(catalogue, zone, metric, day_ahead=False)
+        except (MetricNotAvailable, Withheld):
+            continue
+    with service.gate.enter(request, for_zones("all-records", len(stored))) as entry:
+        records = marts.all_records(service.reader)
+        if records is None:
+            raise _not_made()
+        zones = [*stored][:_SAMPLE_ZONES] if entry.method == "sample" else [*stored]
+        parts = {zone: _of_zone(catalogue, zone, stored[zone], records.get((zone, stored[zone]), ())) for zone in zones}
         body = {
-            "zone": zone,
             "metric": metric.value,
-            "all_time": periods.pop("all", None),
-            "years": {} if entry.method == "sample" else periods,
+            "count": len(zones),
+            "zones": {zone: members for zone, (_, members, _) in parts.items()},
             **_METHOD,
-            "sources": [code for code in catalogue.sources if code in codes],
-            "attribution": terms["attribution"],
-            "license": terms["license"],
         }
-        return entry.json(body, catalogue.simulated, len(records))
+        return entry.json(body, catalogue.simulated, sum(count for *_, count in parts.values()))
+
+
+def _of_zone(
+    catalogue: Catalogue, zone: str, stored: str, records: Sequence[Record]
+) -> tuple[dict[str, Any] | None, dict[str, Any], int]:
+    """Return a zone's records of all time, its other members (years, sources and terms), and the number of records.
+
+    `year_before` is the span of the running year, a year earlier; None if the last year with records is over.
+    """
+    shown = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
+    codes = sources_of(feed for record in shown for feed in record.feeds.split(", "))
+    terms = catalogue.terms(zone, stored, frozenset(codes & catalogue.sources.keys()))
+    periods = {period: _period([*group]) for period, group in groupby(shown, lambda record: record.period)}
+    all_time, before = periods.pop("all", None), periods.pop("year_before", None)
+    running = str(clock.local_date(clock.now(), ZONES[zone].tz).year)
+    members = {
+        "years": periods,
+        "year_before": before if running in periods else None,
+        "sources": [code for code in catalogue.sources if code in codes],
+        "attribution": terms["attribution"],
+        "license": terms["license"],
+    }
+    return all_time, members, len(shown)
+
+
+def _not_made() -> Problem:
+    return Problem("not-yet-available", _LOST, headers=(("Retry-After", "600"),))
 
 
 def _period(records: Sequence[Record]) -> dict[str, Any]:
-    """The records of a period by kind, and the civil days that they were looked for in."""
+    """Return the records of a period by kind, and the civil days in which they were looked for."""
     first, kinds = records[0], dict[str, Any].fromkeys(("highest", "lowest", "longest_negative"))
     for record in records:
         unit, run = (record.unit, {}) if record.end is None else ("h", {"end": record.end})
         kinds[record.kind] = {"value": record.value, "unit": unit, "ts": record.ts, **run, "since": record.since}
-    return {"since": first.since, "until": first.until, "unit": first.unit, **kinds}
+    below = {"negative_hours": first.negative_hours, "negative_sum": first.negative_sum}
+    return {"since": first.since, "until": first.until, "unit": first.unit, **kinds, **below}
 
 
-VIEWS: dict[str, View] = {"records": _records}
+VIEWS: dict[str, View] = {"records": _records, "all-records": _all_records}

@@ -22,10 +22,12 @@ days AS (
         min(value) AS min, arg_min(ts, ROW(value, ts)) AS min_ts,
         max(value) AS max, arg_max(ts, ROW(value, -ts)) AS max_ts,
         coalesce(sum(until - ts) FILTER (value < 0), 0) / 3600 AS negative_hours,
+        CAST(coalesce(sum(CAST(value AS DECIMAL(18, 6)) * (until - ts)) FILTER (value < 0), 0) AS DECIMAL(18, 6))
+            AS negative_total,
         string_agg(DISTINCT feed, ', ' ORDER BY feed) AS feeds
     FROM placed GROUP BY ALL
 )
 SELECT
     zone, metric, month, date, ts, unit, exact_mean(total, seconds_covered) AS mean, min, min_ts, max, max_ts,
-    seconds_covered, negative_hours, samples, total, coalesce(negative_runs, []) AS negative_runs, feeds
+    seconds_covered, negative_hours, negative_total, samples, total, coalesce(negative_runs, []) AS negative_runs, feeds
 FROM days LEFT JOIN runs USING (date, unit)

@@ -191,18 +191,19 @@ def _civil_window(civil: str, tz: str) -> Window:
     return interval_at(month_window(civil).start + 15 * clock.DAY, "1mo", tz)
 
 
-def _load(storage: Storage, key: str, mode: str) -> MartFile | None:
+def _load(storage: Storage, key: str, mode: str, mart: Mart) -> MartFile | None:
     """What a mart's file holds; None where there is none, or it has to be made again."""
     body = storage.get(key)
     try:
-        return None if body is None else marts.decode(body, key, mode)
+        file = None if body is None else marts.decode(body, key, mode)
     except StorageError as error:
         _LOG.warning("made again: %s", error)
         return None
+    return file if file is not None and file.query == marts.fingerprint(mart.sql) else None
 
 
 def _stale(storage: Storage, mart: Mart, metric: str, zone: str, mode: str) -> list[str]:
-    file = _load(storage, layout.mart(mart.name, metric, zone), mode)
+    file = _load(storage, layout.mart(mart.name, metric, zone), mode, mart)
     before = {} if file is None else file.marks
     return [month for month, mark in _marks(storage, metric, zone).items() if before.get(month) != mark]
 
@@ -219,14 +220,14 @@ def _refresh_series(
 ) -> Counter[str]:
     """Make the months of one file that are out of date; return how many rows each month asked for has."""
     key, marks = layout.mart(mart.name, metric, zone), _marks(storage, metric, zone)
-    file = _load(storage, key, mode) if marks else None
+    file = _load(storage, key, mode, mart) if marks else None
     before = {} if file is None else file.marks
     stale = {m: mark for m, mark in marks.items() if (months is None or m in months) and before.get(m) != mark}
     rows = None if file is None else file.rows
     if stale:
         source = _rows(storage, mart, metric, zone, stale, withheld)
         rows = _compute(connection, mart, source, rows, stale, ZONES[zone].tz)
-        storage.put(key, _encode(rows, marts.metadata(key, mode, {**before, **stale})))
+        storage.put(key, _encode(rows, marts.metadata(key, mode, {**before, **stale}, mart.sql)))
     names = [] if rows is None else rows.column("month").to_pylist()
     return Counter(month for month in names if months is None or month in months)
 
@@ -303,7 +304,7 @@ def _encode(rows: pa.Table, metadata: str) -> bytes:
 def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:
     """Make the records of all series out of the days; return how many there are. Raises StorageError."""
     keys = [layout.mart(marts.DAILY, metric, zone) for metric in ONE_VALUED for zone in ZONES]
-    tables = [file.rows for key in keys if (file := _load(storage, key, mode)) is not None]
+    tables = [file.rows for key in keys if (file := _load(storage, key, mode, MARTS[0])) is not None]
     if not tables:
         return 0
     connection.register("daily", pa.concat_tables(tables))
@@ -316,5 +317,5 @@ def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str)
 def column_types(storage: Storage, mart: Mart, mode: str) -> Sequence[tuple[str, str]]:
     """Name and type of each column of a mart; none where it has no file yet."""
     keys = (layout.mart(mart.name, metric, zone) for metric in mart.metrics for zone in ZONES)
-    file = next(filter(None, (_load(storage, key, mode) for key in keys)), None)
+    file = next(filter(None, (_load(storage, key, mode, mart) for key in keys)), None)
     return [(column.name, str(column.type)) for column in file.rows.schema] if file else ()

@@ -1,7 +1,17 @@
 -- Of each series the highest, the lowest and the longest run of negative prices, of all time and of each civil year.
 -- A run lies within its period; where a value comes twice, the earlier one is the record. A period has one unit: that
--- of its last day.
-WITH periods AS (SELECT *, unnest(['all', left(month, 4)]) AS period FROM daily),
+-- of its last day. The period `year_before` has the days of the last year's span, a year earlier.
+WITH newest AS (SELECT zone, metric, max(left(month, 4)) AS year FROM daily GROUP BY ALL),
+earlier AS (
+    SELECT zone, metric, CAST(min(date) - INTERVAL 1 YEAR AS DATE) AS first_day,
+        CAST(max(date) - INTERVAL 1 YEAR AS DATE) AS last_day
+    FROM daily JOIN newest USING (zone, metric) WHERE left(month, 4) = year GROUP BY ALL
+),
+periods AS (
+    SELECT *, unnest(['all', left(month, 4)]) AS period FROM daily
+    UNION ALL
+    SELECT daily.*, 'year_before' FROM daily JOIN earlier USING (zone, metric) WHERE date BETWEEN first_day AND last_day
+),
 last AS (SELECT zone, metric, period, arg_max(unit, ts) AS unit FROM periods GROUP BY ALL),
 days AS (SELECT p.* FROM periods p JOIN last USING (zone, metric, period, unit)),
 extremes AS (
@@ -9,7 +19,9 @@ extremes AS (
         zone, metric, period, unit, CAST(min(date) AS VARCHAR) AS since,
         CAST(max(date) AS VARCHAR) AS until,
         arg_max({'value': max, 'ts': max_ts, 'feeds': feeds}, ROW(max, -max_ts)) AS highest,
-        arg_min({'value': min, 'ts': min_ts, 'feeds': feeds}, ROW(min, min_ts)) AS lowest
+        arg_min({'value': min, 'ts': min_ts, 'feeds': feeds}, ROW(min, min_ts)) AS lowest,
+        sum(negative_hours) FILTER (metric LIKE 'price%') AS negative_hours,
+        CAST(sum(negative_total) FILTER (metric LIKE 'price%') AS DOUBLE) / 3600 AS negative_sum
     FROM days GROUP BY ALL
 ),
 pieces AS (SELECT zone, metric, period, unit, feeds, unnest(negative_runs) AS piece FROM days),
@@ -31,11 +43,14 @@ longest AS (
     QUALIFY row_number() OVER (PARTITION BY zone, metric, period ORDER BY stop - ts DESC, ts) = 1
 )
 SELECT zone, metric, period, 'highest' AS kind, highest.value AS value, unit, highest.ts AS ts, NULL::BIGINT AS "end",
-    since, until, highest.feeds AS feeds
+    since, until, negative_hours, negative_sum, highest.feeds AS feeds
 FROM extremes
 UNION ALL
-SELECT zone, metric, period, 'lowest', lowest.value, unit, lowest.ts, NULL, since, until, lowest.feeds FROM extremes
+SELECT zone, metric, period, 'lowest', lowest.value, unit, lowest.ts, NULL, since, until, negative_hours, negative_sum,
+    lowest.feeds
+FROM extremes
 UNION ALL
-SELECT zone, metric, period, 'longest_negative', (stop - l.ts) / 3600, unit, l.ts, stop, since, until, l.feeds
+SELECT zone, metric, period, 'longest_negative', (stop - l.ts) / 3600, unit, l.ts, stop, since, until, negative_hours,
+    negative_sum, l.feeds
 FROM longest l JOIN extremes USING (zone, metric, period)
 ORDER BY zone, metric, period, kind

@@ -152,7 +152,7 @@ def test_prices_are_the_specifications() -> None:
     """A metric that the specification does not name has the price of its record."""
     specified = dict.fromkeys(("demand", "generation", "price", "carbon-intensity", "interchange", "capacity"), "0.01")
     specified |= {"snapshot": "0.002", "brief": "0.02", "latest": "0.001", "windows": "0.005"}
-    specified |= {"records": "0.002", "bulk-file": "0.02"}
+    specified |= {"records": "0.002", "all-records": "0.002", "bulk-file": "0.02"}
     charged = {key: price.price for key, price in PRICES.items()}
     assert specified.items() <= charged.items()
     assert charged.keys() - specified.keys() == {*BY_PATH, *(f"{name}-zones" for name in BY_PATH)} - specified.keys()

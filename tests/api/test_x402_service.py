@@ -38,6 +38,7 @@ PAID = {
     "snapshot": "/v1/map/snapshot",
     "brief": "/v1/brief/GB",
     "records": "/v1/records/GB",
+    "all-records": "/v1/records?metric=demand",
     "latest": "/v1/latest/GB",
     "windows": "/v1/windows/DE-LU?hours=1",
     "bulk-file": "/v1/bulk/price/DE-LU/2026-03.parquet",

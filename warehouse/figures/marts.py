@@ -35,9 +35,18 @@ def mark(files: Iterable[tuple[str, Identity]]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def metadata(key: str, mode: str, marks: Mapping[str, str]) -> str:
-    """What a file's footer says of itself in its entry `emds`, with room for the checksum; `marks` by civil month."""
-    return orjson.dumps({**seal.members(key), "mode": mode, "marks": marks, "sha256": seal.BLANK}).decode()
+def metadata(key: str, mode: str, marks: Mapping[str, str], query: str = "") -> str:
+    """Return what a file's footer says of itself in its entry `emds`, with room for the checksum.
+
+    `marks` are by civil month; `query` is the SQL that selected the rows.
+    """
+    members = {**seal.members(key), "mode": mode, "marks": marks, "query": fingerprint(query), "sha256": seal.BLANK}
+    return orjson.dumps(members).decode()
+
+
+def fingerprint(query: str) -> str:
+    """Return what tells a query from others: a file that an earlier query made is made again."""
+    return hashlib.sha256(query.encode()).hexdigest()[:12]
 
 
 class MartFile(NamedTuple):
@@ -45,6 +54,8 @@ class MartFile(NamedTuple):
 
     rows: pa.Table
     marks: Mapping[str, str]
+    query: str
+    """`fingerprint` of the SQL that selected the rows; empty in a file of an earlier release."""
 
 
 def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = None) -> MartFile:
@@ -54,7 +65,8 @@ def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = Non
     members = orjson.loads(file.metadata.metadata[b"emds"])
     seal.check_members(members, key)
     modes.check_file(mode, members["mode"], key)
-    return MartFile(file.read(columns=columns and [*columns], use_threads=False), members["marks"])
+    rows = file.read(columns=columns and [*columns], use_threads=False)
+    return MartFile(rows, members["marks"], members.get("query", ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +100,7 @@ def days(reader: Reader, zone: str, metric: str) -> Days | None:
 
 def _days(body: bytes, key: str, mode: str) -> tuple[Days, int]:
     """The days, and their bytes in memory."""
-    rows, marks = decode(body, key, mode, ("ts", "unit", "feeds", "total", "seconds_covered", "samples"))
+    rows, marks, _ = decode(body, key, mode, ("ts", "unit", "feeds", "total", "seconds_covered", "samples"))
     unit, feeds = (rows.column(name).combine_chunks().dictionary_encode() for name in ("unit", "feeds"))
     pairs = unit.indices.to_numpy() * len(feeds.dictionary) + feeds.indices.to_numpy()
     kinds, label = np.unique(pairs, return_inverse=True)
@@ -111,7 +123,7 @@ class Record(NamedTuple):
     """A highest or lowest value, or the longest run of negative prices, of all time or of a civil year."""
 
     period: str
-    """`all` or a year, `2026`."""
+    """`all`, a year, `2026`, or `year_before`: the span of the last year, a year earlier."""
     kind: str
     """`highest`, `lowest` or `longest_negative`."""
     value: float
@@ -125,19 +137,29 @@ class Record(NamedTuple):
     """The first civil day of the period that has rows."""
     until: str
     """The last of them."""
+    negative_hours: float | None
+    """Hours below zero in the period, of prices; None also in a file of an earlier release."""
+    negative_sum: float | None
+    """Sum of these values times their hours."""
     feeds: str
 
 
 def records(reader: Reader, zone: str, metric: str) -> list[Record] | None:
     """The records of a zone's metric; None where no run has made any yet. Raises StorageError."""
-    by_series: dict[tuple[str, str], list[Record]] | None = reader.document(layout.RECORDS, _records)
+    by_series = all_records(reader)
     return None if by_series is None else by_series.get((zone, metric), [])
+
+
+def all_records(reader: Reader) -> Mapping[tuple[str, str], list[Record]] | None:
+    """Return the records of each zone and metric; None where no run has made any yet. Raises StorageError."""
+    by_series: dict[tuple[str, str], list[Record]] | None = reader.document(layout.RECORDS, _records)
+    return by_series
 
 
 def _records(body: bytes, key: str, mode: str) -> tuple[dict[tuple[str, str], list[Record]], int]:
     by_series: dict[tuple[str, str], list[Record]] = {}
     rows = decode(body, key, mode).rows.to_pylist()
     for row in rows:
-        record = Record(**{name: row[name] for name in Record._fields})
+        record = Record(**{name: row.get(name) for name in Record._fields})
         by_series.setdefault((row["zone"], row["metric"]), []).append(record)
     return by_series, 600 * len(rows)

@@ -61,6 +61,10 @@ _DOCUMENTS: dict[str, dict[str, Any]] = {
         "all_time": {"since": "2026-01-01", "unit": "GBP/MWh", "highest": {"value": 412.5, "ts": 1767225600}},
         **_ORIGIN,
     },
+    "all-records": {
+        "metric": "price",
+        "zones": {"GB": {"years": {"2026": {"unit": "GBP/MWh", "negative_hours": 162.5}}, **_ORIGIN}},
+    },
     "windows": {"zone": "FR", "metric": "price", "kind": "lowest", "available": True},
 }
 _MOMENT = {"type": "string", "description": "Unix seconds or ISO 8601"}
