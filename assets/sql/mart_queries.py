@@ -127,7 +127,7 @@ def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collect
 
 
 def _stamps(storage: Storage, last: str) -> dict[str, str]:
-    """Return a hash for the key of each mart that may exist: of the stamps of its month files and of its own file.
+    """Return a hash for the key of each mart that may exist: of its query, its own stamp and those of its months.
 
     `last`: the newest month to make. A file of month ends reaches into the next civil month east of UTC.
     """
@@ -139,9 +139,11 @@ def _stamps(storage: Storage, last: str) -> dict[str, str]:
     mart_files = storage.listing(layout.MARTS)
     stamps = {}
     for mart in MARTS:
+        query = marts.fingerprint(mart.sql)
         for (metric, zone), months in files.items():
             key = layout.mart(mart.name, metric, zone)
-            stamps[key] = hashlib.sha256("\n".join([last, *months, mart_files.get(key, "")]).encode()).hexdigest()[:16]
+            stamps_of = [last, query, *months, mart_files.get(key, "")]
+            stamps[key] = hashlib.sha256("\n".join(stamps_of).encode()).hexdigest()[:16]
     return stamps
 
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from api.settings import Facilitator
-from assets.sql.mart_queries import MARTS, refresh, refresh_records
+from assets.sql.mart_queries import MARTS, refresh, refresh_records, stale_months
 from tests.api.conftest import Rig, asking
 from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.store import layout
@@ -90,6 +90,8 @@ def test_a_mart_that_an_earlier_query_made_is_made_again(years: Rig, monkeypatch
         patch.setattr(type(MARTS[0]), "sql", property(lambda _: f"SELECT * EXCLUDE (negative_total) FROM ({sql})"))
         with duckdb.connect() as connection:
             refresh(years.storage, connection, MARTS[0], None, (), years.mode)
+        assert stale_months(years.storage, years.mode, of=MARTS[:1]) == []
+    assert "2026-02" in stale_months(years.storage, years.mode, of=MARTS[:1])
     key = layout.mart("daily", "price", "GB")
     before = years.storage.get(key)
     make(years)
