@@ -58,7 +58,8 @@ AS_OF = moment(
 INTERVAL = choice(
     "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), ISO weeks (`1w`), months "
     "(`1mo`) or years (`1y`), each row with `samples` and `coverage`, from days on with its civil `date`. An interval "
-    "of which less than half is covered is left out. `stored`: the rows themselves.", list(LONGEST), unset="stored")
+    "of which less than half is covered is left out; once it has begun, `gaps` list it with its `coverage`. `stored`: "
+    "the rows themselves.", list(LONGEST), unset="stored")
 TIME = choice(
     "time", "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset. "
     "`unix`: `ts` alone.", ("utc", "local"), unset="unix")

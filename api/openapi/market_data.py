@@ -73,6 +73,11 @@ def _rows(row: str, order: str) -> Member:
     return ("data", meaning, listed(row))
 
 
+_SHORT: Member = (
+    "coverage?", "Of an interval that is left out because rows cover less than half of it: the share that they cover.",
+    "number")
+
+
 def _gaps(hole: str) -> Member:
     meaning = "Spans of the answer's window without a row that was due by the feeds' own calendars; the first 20."
     return ("gaps", meaning, listed(hole, maxItems=MOST_GAPS))
@@ -114,13 +119,13 @@ MARKET_DATA: dict[str, Schema] = {
             *_CARBON_PRESENT), "zone")),
         "sample?"),
     "Row": record(*_ROW, closed=True),
-    "Gap": record("start", "end", _REASON),
+    "Gap": record("start", "end", _REASON, _SHORT),
     "Series": record(
         "zone", "metric", "start", "end", "count", "attribution", "license", _rows("Row", "`ts`, then `fuel`"),
         "truncated", "cursor_only?", "sources", _gaps("Gap"), "gaps_truncated?", "market?", _BY, "interval?", "as_of?",
         "known_since?", *_OF_CARBON, "sample?"),
     "RowOfZone": record("zone", *_ROW, closed=True),
-    "GapOfZone": record("zone", "start", "end", _REASON),
+    "GapOfZone": record("zone", "start", "end", _REASON, _SHORT),
     "SeriesOfZones": record(
         *_BY_ZONE, "metric", "start", "end", "count", "truncated", "cursor_only?", "sources", "gaps_truncated?",
         "market?", _BY, "interval?", "as_of?", *_OF_CARBON_BY_ZONE, "sample?",

@@ -31,6 +31,8 @@ class Gap(NamedTuple):
     start: int
     end: int
     reason: Reason | None = None
+    coverage: float | None = None
+    """Of an interval of means that is left out although it has rows: the share of it that they cover."""
 
 
 def mix_files(reader: Reader, plans: Iterable[ZonePlan]) -> list[Identity]:

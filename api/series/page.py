@@ -296,11 +296,17 @@ def _holes_of_page(
             start = max(head.start, _covered_until(reader, plan, window.start + 1))
             found = [Window(start, head.end), *found] if start < head.end else found
         months = [_whole_intervals(month, request.interval, plan.zone) for month in unknown.get(plan.zone, ())]
-        parts_of_holes = (part for hole in found for part in _outside(hole, months))
-        if plan.stored == Metric.CARBON_ESTIMATE:
-            yield from explain(reader, plan, parts_of_holes)
-        else:
-            yield from (Gap(plan.zone, part.start, part.end) for part in parts_of_holes)
+        short = [
+            (span, share)
+            for span, share in stored_rows.short_intervals(reader, plan, window, rows.ts)
+            if [*_outside(span, months)] == [span]
+        ]
+        known = sorted([*months, *(span for span, _ in short)])
+        empty = [(part, None) for hole in found for part in _outside(hole, known)]
+        for span, share in sorted([*short, *empty], key=lambda pair: pair[0]):
+            is_estimate = plan.stored == Metric.CARBON_ESTIMATE
+            gaps = explain(reader, plan, [span]) if is_estimate else [Gap(plan.zone, span.start, span.end)]
+            yield from (gap._replace(coverage=share) for gap in gaps)
 
 
 def _whole_intervals(month: Window, interval: Interval | None, zone: str) -> Window:

@@ -159,6 +159,8 @@ class ZonePlan:
     files: tuple[MonthFile, ...]
     catalogue: Catalogue
     due: DueSpan
+    known_at: int
+    """Unix seconds: `as_of` of the request, or the time at which it was planned."""
 
 
 def series_request(
@@ -241,7 +243,7 @@ def plan_request(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -
     return tuple([
         ZonePlan(
             request, zone, stored, tuple(reader.files(zone, stored, reach)), catalogue,
-            _due(catalogue, zone, stored, known_at),
+            _due(catalogue, zone, stored, known_at), known_at,
         )
         for zone, stored in zip(request.zones, request.stored, strict=True)
     ])  # fmt: skip

@@ -10,7 +10,19 @@ import numpy as np
 from api.documents.catalogue_reader import Catalogue
 from api.series.query import Cursor, Key, Order, SeriesRequest, ZonePlan
 from warehouse.figures import marts
-from warehouse.figures.resample import CIVIL, LONGEST, Interval, Sums, bounds, chunks, interval_at, means, sums
+from warehouse.figures.resample import (
+    CIVIL,
+    LEAST_COVERAGE,
+    LONGEST,
+    Interval,
+    Sums,
+    bounds,
+    chunks,
+    interval_at,
+    means,
+    merge,
+    sums,
+)
 from warehouse.figures.resample import joined as joined_sums
 from warehouse.market import clock
 from warehouse.market.clock import Window
@@ -145,10 +157,51 @@ def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order, win
     spans, read = [*chunks(Window(start, end), interval, tz)], set[MonthFile]()
     for span in spans if order == "asc" else spans[::-1]:
         within = bounds(span, interval, tz)
-        hourly = interval == "1h"
-        parts = [_sums(reader, plan, span, within, read)] if hourly else [*_daily(reader, plan, span, tz, read)]
-        whole = joined_sums(part for part, _ in parts)
-        yield Piece(span, means(whole, within, interval), sum(work for _, work in parts))
+        whole, work = _sums_of_span(reader, plan, interval, span, within, read)
+        yield Piece(span, means(whole, within, interval), work)
+
+
+def _sums_of_span(
+    reader: Reader, plan: ZonePlan, interval: Interval, span: Window, within: Ints, read: set[MonthFile]
+) -> tuple[Sums, int]:
+    """Return the sums of a span of `chunks`, by its hours or days, and their work."""
+    hourly, tz = interval == "1h", ZONES[plan.zone].tz
+    parts = [_sums(reader, plan, span, within, read)] if hourly else [*_daily(reader, plan, span, tz, read)]
+    return joined_sums(part for part, _ in parts), sum(work for _, work in parts)
+
+
+def running_start(plan: ZonePlan) -> int:
+    """Return the start of the newest interval that has begun when the request is answered, or as of its `as_of`."""
+    interval = plan.request.interval
+    return plan.known_at if interval is None else interval_at(plan.known_at, interval, ZONES[plan.zone].tz).start
+
+
+def short_intervals(reader: Reader, plan: ZonePlan, window: Window, held: Ints) -> list[tuple[Window, float]]:
+    """Return the intervals of means that are left out because too little of them is covered, and their coverage.
+
+    They begin in `window`, have begun, and have some row; `held` are the starts of those that have a mean. Raises
+    StorageError, FileReplaced.
+    """
+    interval, tz = plan.request.interval, ZONES[plan.zone].tz
+    if interval is None or not plan.files:
+        return []
+    first, last = (clock.month_window(plan.files[place].month) for place in (0, -1))
+    start = max(window.start, first.start - LONGEST[interval])
+    end = min(window.end, last.end, running_start(plan) + 1)
+    found: list[tuple[Window, float]] = []
+    for span in chunks(Window(start, end), interval, tz) if start < end else ():
+        within = bounds(span, interval, tz)
+        starts = within[:-1]
+        is_missing = (starts >= start) & (starts < end) & ~np.isin(starts, held)
+        if not is_missing.any():
+            continue
+        whole = merge(_sums_of_span(reader, plan, interval, span, within, set())[0], within)
+        covered = np.zeros(len(starts), np.int64)
+        np.maximum.at(covered, np.searchsorted(starts, whole.ts), whole.covered)
+        share = np.round(covered / np.diff(within), 4)
+        chosen = np.flatnonzero(is_missing & (covered > 0) & (covered < LEAST_COVERAGE * np.diff(within)))
+        found += [(Window(int(within[at]), int(within[at + 1])), float(share[at])) for at in chosen.tolist()]
+    return found
 
 
 def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str, read: set[MonthFile]) -> Iterator[tuple[Sums, int]]:

@@ -16,7 +16,7 @@ from api.http.codings import pack, tag_of
 from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import ParameterFault
 from api.http.responses import ETag
-from api.series import formats
+from api.series import formats, stored_rows
 from api.series.expensive import marts_behind
 from api.series.gap_reasons import mix_files
 from api.series.page import page
@@ -104,7 +104,11 @@ def _body(
     """
     plans, longest = plan_request(service.reader, catalogue, asked), LONGEST[asked.interval or "1h"]
     files = [
-        ([tuple(file.identity) for file in plan.files], max(asked.start, min(plan.due.until, asked.end + longest)))
+        (
+            [tuple(file.identity) for file in plan.files],
+            max(asked.start, min(plan.due.until, asked.end + longest)),
+            min(stored_rows.running_start(plan), asked.end) if asked.interval else None,
+        )
         for plan in plans
     ]
     parts: tuple[object, ...] = (VERSION, tuple(asked), format_, tuple(catalogue.document.identity), files)
