@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import NamedTuple
@@ -279,12 +279,20 @@ def _unknown(name: str) -> UnknownZone:
     """Build the error of a name that no zone has: with the zones of a country that has several, or the nearest one."""
     plain = _plain(name)
     if parts := _BY_COUNTRY.get(plain):
-        return UnknownZone(name, f"{name} is not one zone: this service has {', '.join(parts)} of it.")
+        detail = f"{name} is not one zone: this service has {', '.join(parts)} of it."
+        return UnknownZone(name, f"{detail}{_uncovered(parts)}")
     words = [word for word in (*_BY_NAME, *_BY_COUNTRY) if len(word) >= _LEAST_OF_A_TYPO]
     nearest = get_close_matches(plain, words, 1, 0.8) if len(plain) >= _LEAST_OF_A_TYPO else []
     meant = [_BY_NAME[word]] if (word := next(iter(nearest), "")) in _BY_NAME else _BY_COUNTRY.get(word, [])
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return UnknownZone(name, f"There is no zone {name!r}.{hint}")
+
+
+def _uncovered(parts: Collection[str]) -> str:
+    """Return a sentence about the zones of a country that EMDS_ZONES does not add to its covered `parts`, if any."""
+    countries = {country for part in parts for country in ZONES[part].part_of}
+    others = [one.id for one in further_zones.TABLE if one.id not in ZONES and not countries.isdisjoint(one.part_of)]
+    return f" Not covered: {', '.join(others)}." if others else ""
 
 
 def zones_with(metric: Metric) -> tuple[str, ...]:
