@@ -29,6 +29,8 @@ from warehouse.market.clock import DAY, RESOLUTIONS, MarketDay
 from warehouse.market.feeds import Feed
 
 WORKERS = 2
+EXAMPLE_ZONE = "GB"
+"""The zone that the examples of README and docs name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +126,26 @@ def estimate(tasks: Iterable[Task]) -> Iterator[str]:
 
 
 def _expected_rows(task: Task) -> int:
-    """Return about how many rows a task brings: the source with the most starts first, or it would end alone."""
+    """Return about how many rows a task brings."""
     feed = feed_of(task.feed)
     return len(task.days) * max(1, DAY // RESOLUTIONS[feed.resolution]) * len(feed.zones) * len(feed.metrics)
+
+
+def queues_in_order(tasks: Iterable[Task]) -> list[list[Task]]:
+    """Return the tasks of each source in the order in which sources start.
+
+    Sources of EXAMPLE_ZONE start first, so that the examples of README and docs work early in a first fill. Of the
+    others the source with the most rows starts first, since it would end last.
+    """
+    queues: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        queues[task.feed.split(".")[0]].append(task)
+
+    def place(queue: list[Task]) -> tuple[bool, int]:
+        is_example = any(EXAMPLE_ZONE in feed_of(task.feed).zones for task in queue)
+        return not is_example, -sum(map(_expected_rows, queue))
+
+    return sorted(queues.values(), key=place)
 
 
 def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
@@ -135,15 +154,12 @@ def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> I
     `again`: parse the kept bytes, without the network. A source stays in one process at a time: in two each would only
     wait for the other's turns. Where a process dies, the days of the tasks that are left fail; run the command again.
     """
-    queues: dict[str, list[Task]] = defaultdict(list)
-    for task in tasks:
-        queues[task.feed.split(".")[0]].append(task)
-    if workers == 1 or len(queues) == 1:
+    waiting = queues_in_order(tasks)
+    if workers == 1 or len(waiting) == 1:
         pipeline = open_context()
         for task in tasks:
             yield task, _run(pipeline, task, again)
         return
-    waiting = sorted(queues.values(), key=lambda queue: -sum(map(_expected_rows, queue)))
     running: dict[Future[RunReport], list[Task]] = {}
     with worker_pool(workers) as pool:
         try:

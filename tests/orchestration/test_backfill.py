@@ -75,6 +75,16 @@ def test_days_before_a_feed_began_are_named_and_not_left_out_in_silence(capsys: 
     assert "31 days from 2021-01-01" in line
 
 
+def test_sources_of_the_zone_of_the_examples_start_first_and_then_the_largest() -> None:
+    tasks = backfill.plan(backfill.chosen(), date(2026, 11, 1), date(2026, 11, 7))
+    queues = backfill.queues_in_order(tasks)
+    is_example = [any("GB" in feeds()[task.feed].zones for task in queue) for queue in queues]
+    assert is_example == sorted(is_example, reverse=True)
+    assert 0 < sum(is_example) < len(queues)
+    assert sorted((task for queue in queues for task in queue), key=str) == sorted(tasks, key=str)
+    assert [queue[0].feed.split(".")[0] for queue in queues][:2] == ["elexon", "neso"]
+
+
 def test_years_that_a_span_overlaps_are_asked_whole() -> None:
     (task,) = backfill.plan([CAPACITY], date(2024, 12, 31), date(2026, 1, 1))
     assert task.days == (date(2024, 1, 1), date(2025, 1, 1), date(2026, 1, 1))
