@@ -146,6 +146,9 @@ LISTS = {
     ),
     "aemo.price_and_demand": (Case("region", line("NSW1,", "AVALON1,"), "rows", ("RRP", "RRQ")),),
     "caiso.fuelsource": (Case("fuel", column, "rows", ("Imports", "Exports")),),
+    "caiso.mix_forecast": (
+        Case("renewable type", zipped(line(",Wind,", ",Avalon,")), "rows", ("RENEWABLE_TYPE", "RENEWABLE_KIND")),
+    ),
     "eia.interchange": (
         Case("balancing authority", in_json(add_authority), "name", ("megawatthours", "gigawatthours")),
     ),
@@ -169,11 +172,13 @@ LISTS = {
             ('"quantity"', '"generation"'),
         ),
     ),
+    "elexon.mix_forecast": (Case("psrType", entry("data", psrType="Avalon"), "rows", ('"quantity"', '"generation"')),),
     "energinet.flows": (Case("border", in_json(in_the_west), "total", ("Minutes5UTC", "At")),),
     "entsoe.flows": (
         Case("border", element("TimeSeries", "(out_Domain.mRID[^>]*>)[^<]+", r"\g<1>10YAVALON------X"), "total", UNIT),
     ),
     "entsoe.mix": (Case("production type", element("TimeSeries", "B[0-9][0-9]", "B99"), "rows", UNIT),),
+    "entsoe.mix_forecast": (Case("production type", element("TimeSeries", "B[0-9][0-9]", "B99"), "rows", UNIT),),
     "entsoe.capacity": (Case("psrType", element("TimeSeries", "B[0-9][0-9]", "B99"), "rows", UNIT),),
     "entsoe_files.mix": (
         Case("production type", zipped(line("Waste", "Avalon")), "rows", ("Consumption[MW]", "Consumption[GW]")),

@@ -49,11 +49,13 @@ def mutated(sample: Sample, digits: bytes, most: int) -> Iterator[bytes]:
         yield from mutations(sample.body, digits, most)
         return
     with zipfile.ZipFile(io.BytesIO(sample.body)) as archive:
-        (entry,) = archive.infolist()
-        for text in mutations(archive.read(entry), digits, most):
+        entries = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+    for name, body in entries.items():
+        for text in mutations(body, digits, most):
             out = io.BytesIO()
             with zipfile.ZipFile(out, "w") as changed:
-                changed.writestr(entry.filename, text)
+                for each, content in {**entries, name: text}.items():
+                    changed.writestr(each, content)
             yield out.getvalue()
 
 

@@ -91,7 +91,7 @@ def encode(
 
     `terms` are those of each source, by its code; the file states those of its rows. None for a file that nobody gets.
     """
-    rows = versions.take(versions.order()).compact()
+    rows = stated_bounds(versions.take(versions.order()).compact())
     border, fuel = rows.where(lambda labels: labels.border), rows.where(lambda labels: labels.fuel is not None)
     apart = not fuel.any()
     parts = [rows.take(~border), rows.take(border)] if apart else [rows]
@@ -117,6 +117,13 @@ def encode(
         schema = base64.b64encode(_READ_AS.with_metadata(words).serialize()).decode()
         writer.add_key_value_metadata({**words, "ARROW:schema": schema, "emds": footer})
     return seal.stamped(out.getvalue())
+
+
+def stated_bounds(versions: Versions) -> Versions:
+    """Return versions without the column of bounds if none of them has any: equal versions have equal files."""
+    if versions.bounds is None or not np.isnan(versions.bounds).all():
+        return versions
+    return replace(versions, bounds=None)
 
 
 def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
@@ -318,4 +325,6 @@ def _bounds(table: pa.Table) -> Floats | None:
     if not {*_BOUNDS} <= {*table.column_names}:
         return None
     low, high = (table.column(name) for name in _BOUNDS)
+    if low.null_count == high.null_count == len(table):
+        return None
     return np.column_stack([low.to_numpy(), high.to_numpy()])
