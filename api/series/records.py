@@ -68,10 +68,10 @@ def _of_zone(
 
     `year_before` is the span of the running year, a year earlier; None if the last year with records is over.
     """
-    shown = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
-    codes = sources_of(feed for record in shown for feed in record.feeds.split(", "))
+    servable = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
+    codes = sources_of(feed for record in servable for feed in record.feeds.split(", "))
     terms = catalogue.terms(zone, stored, frozenset(codes & catalogue.sources.keys()))
-    periods = {period: _period([*group]) for period, group in groupby(shown, lambda record: record.period)}
+    periods = {period: _period([*group]) for period, group in groupby(servable, lambda record: record.period)}
     all_time, before = periods.pop("all", None), periods.pop("year_before", None)
     running = str(clock.local_date(clock.now(), ZONES[zone].tz).year)
     members = {
@@ -81,7 +81,7 @@ def _of_zone(
         "attribution": terms["attribution"],
         "license": terms["license"],
     }
-    return all_time, members, len(shown)
+    return all_time, members, len(servable)
 
 
 def _not_made() -> Problem:

@@ -176,10 +176,10 @@ def running_start(plan: ZonePlan) -> int:
     return plan.known_at if interval is None else interval_at(plan.known_at, interval, ZONES[plan.zone].tz).start
 
 
-def short_intervals(reader: Reader, plan: ZonePlan, window: Window, held: Ints) -> list[tuple[Window, float]]:
+def short_intervals(reader: Reader, plan: ZonePlan, window: Window, with_mean: Ints) -> list[tuple[Window, float]]:
     """Return the intervals of means that are left out because too little of them is covered, and their coverage.
 
-    They begin in `window`, have begun, and have some row; `held` are the starts of those that have a mean. Raises
+    They begin in `window`, have begun, and have some row; `with_mean` are the starts of those that have a mean. Raises
     StorageError, FileReplaced.
     """
     interval, tz = plan.request.interval, ZONES[plan.zone].tz
@@ -192,7 +192,7 @@ def short_intervals(reader: Reader, plan: ZonePlan, window: Window, held: Ints) 
     for span in chunks(Window(start, end), interval, tz) if start < end else ():
         within = bounds(span, interval, tz)
         starts = within[:-1]
-        is_missing = (starts >= start) & (starts < end) & ~np.isin(starts, held)
+        is_missing = (starts >= start) & (starts < end) & ~np.isin(starts, with_mean)
         if not is_missing.any():
             continue
         whole = merge(_sums_of_span(reader, plan, interval, span, within, set())[0], within)
