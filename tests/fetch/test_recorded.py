@@ -76,18 +76,24 @@ def test_a_manifest_that_is_none_is_typed(tmp_path: Path, manifest: str) -> None
 
 
 def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:
-    """Rows of forecasts count where some are expected."""
+    """Rows of forecasts, of the mix and of carbon intensity count if some are expected."""
     folder: Path = request.getfixturevalue("recordings")
     entries = [e for e in json.loads((folder / "MANIFEST.json").read_bytes()) if e.get("expected") and e.get("feed")]
     assert entries
     wrong = []
     for entry in entries:
         expected, parsed = _expected(folder, entry), _parsed(folder, entry)
-        if not any(is_forecast(str(metric)) for metric, *_ in expected):
-            parsed = {key: value for key, value in parsed.items() if not is_forecast(str(key[0]))}
+        metrics = {str(metric) for metric, *_ in expected}
+        parsed = {
+            key: value for key, value in parsed.items() if str(key[0]) in metrics or not _counts_if_expected(key[0])
+        }
         if parsed != expected:
             wrong.append(entry["file"])
     assert wrong == []
+
+
+def _counts_if_expected(metric: object) -> bool:
+    return is_forecast(str(metric)) or str(metric) in ("mix", "carbon", "carbon_estimate")
 
 
 def _parsed(folder: Path, entry: dict[str, Any]) -> dict[tuple[object, ...], object]:
