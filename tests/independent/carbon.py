@@ -1,0 +1,84 @@
+"""Recomputes the estimates of carbon intensity from the mix rows of a warehouse, and reports differences.
+
+    python tests/independent/carbon.py EMDS_HOME [MOST]
+
+Uses pandas and nothing of this project: docs/carbon.md is written down here again. Coal-derived gas and peat are inside
+other fuels in the rows, so that an estimate of a zone that has them cannot be found from rows: such a zone is named in
+INSIDE and left out. Exit 0: every estimate is equal to the cent of a gram; 1: not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+GRAMS = {
+    "coal": 946.0,
+    "lignite": 1039.0,
+    "gas": 412.0,
+    "oil": 796.0,
+    "waste": 600.0,
+    "other": 400.0,
+    **dict.fromkeys(("biomass", "geothermal", "nuclear", "hydro", "wind", "wind_onshore", "wind_offshore"), 0.0),
+    **dict.fromkeys(("solar", "marine"), 0.0),
+}
+BOUNDS = {"waste": (0.0, 1320.0), "other": (0.0, 946.0)}
+NARROW = {"BE", "NL", "ES", "SE-1", "SE-2", "SE-3", "SE-4"}
+NOT_COUNTED = {"pumped_storage", "battery", "solar_rooftop"}
+INSIDE: set[str] = set()
+"""Zones whose publisher states coal-derived gas or peat; none of the simulated ones."""
+
+
+def rows(home: Path, metric: str, zone: str) -> pd.DataFrame:
+    """The served rows of a zone's metric."""
+    names = sorted((home / "series" / f"metric={metric}" / f"zone={zone}").glob("*.parquet"))
+    return pd.concat([pd.read_parquet(name, partitioning=None) for name in names], ignore_index=True)
+
+
+def factor(zone: str, fuel: str) -> tuple[float, float, float]:
+    """Value, low and high in g/kWh."""
+    value = 300.0 if (zone, fuel) == ("GB", "other") else GRAMS[fuel]
+    low, high = (200.0, 650.0) if fuel == "other" and zone in NARROW else BOUNDS.get(fuel, (value, value))
+    return value, low, high
+
+
+def differences(home: Path, most: int) -> Iterator[tuple[int, str]]:
+    """How many estimates were recomputed so far, and what differs; an empty text for an equal one."""
+    count = 0
+    for zone in sorted(folder.name[5:] for folder in (home / "series" / "metric=carbon_estimate").iterdir()):
+        mix = rows(home, "mix", zone)
+        mix = mix[~mix["fuel"].astype(str).isin(NOT_COUNTED)]
+        at = dict(iter(mix.groupby("ts")))
+        estimates = rows(home, "carbon_estimate", zone) if zone not in INSIDE else mix[:0]
+        columns = (estimates[name].tolist() for name in ("ts", "value", "low", "high"))
+        for ts, *stated in zip(*columns, strict=True):
+            if count >= most:
+                return
+            count += 1
+            fuels, powers = at[ts]["fuel"].astype(str).tolist(), at[ts]["value"].clip(lower=0).tolist()
+            total = sum(powers)
+            found = [
+                sum(factor(zone, fuel)[place] * mw for fuel, mw in zip(fuels, powers, strict=True)) / total
+                for place in range(3)
+            ]
+            wrong = any(abs(one - other) > 0.0051 for one, other in zip(found, stated, strict=True))
+            yield count, f"{zone} {ts}: {stated}, computed {found}" if wrong else ""
+
+
+def main() -> int:
+    """Print each difference, and how many estimates were compared."""
+    home, most = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10**9
+    count, wrong = 0, 0
+    for number, text in differences(home, most):
+        count, wrong = number, wrong + bool(text)
+        if text:
+            print(text)
+    print(f"{count} estimates, {wrong} different")
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
