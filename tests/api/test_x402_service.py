@@ -21,15 +21,18 @@ from x402.mcp import x402MCPClient
 from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
-from api.access.prices import PRICES, units_of
-from tests.api.conftest import Rig, copy_everywhere
+from api.access.prices import PRICES, for_zones, units_of
+from tests.api.conftest import NOW, Rig, copy_everywhere
+from tests.api.declared_sources import feed, source
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.chain import KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
 from tests.stand_ins.paying_clients import CLIENTS, Client
-from warehouse.market.clock import iso
+from warehouse.market.clock import HOUR, iso
 from warehouse.market.metrics import BY_PATH
+from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import ZONES
 from warehouse.store import artefact
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
@@ -44,6 +47,8 @@ PAID = {
     "bulk-file": "/v1/bulk/price/DE-LU/2026-03.parquet",
     "demand": "/v1/demand/GB",
     "generation": "/v1/generation/GB",
+    "mix": "/v1/mix/GB",
+    "carbon": "/v1/carbon/GB?limit=5",
     "price": "/v1/price/GB?format=csv",
     "carbon-intensity": "/v1/carbon-intensity/GB?limit=5",
     "interchange": "/v1/interchange/GB?by=border",
@@ -71,6 +76,11 @@ COSTS_NOTHING = {
 }
 
 
+def price_in_units(name: str) -> int:
+    """Return what a call of PAID costs; records of all zones cost the price of a zone for each."""
+    return units_of(for_zones(name, len(ZONES)) if name == "all-records" else name)
+
+
 @pytest.fixture(scope="module")
 def facilitator(chain: Chain) -> Iterator[Facilitator]:
     running = Facilitator(Official(chain.url, KEYS[0]))
@@ -92,6 +102,10 @@ def sold(tmp_path_factory: pytest.TempPathFactory, chain: Chain, facilitator: Fa
     payee, folder = str(Account.create().address), tmp_path_factory.mktemp("sold")
     copy_everywhere(tmp_path_factory, folder / "home")
     rig = Rig(folder / "home")
+    rig.sources["mixed"] = source("mixed", (feed("mixed.mix", ("GB",), (Metric.MIX,), "30m"),))
+    half_hours = rig.every(NOW - NOW % HOUR - 48 * HOUR, 1800, 97, lambda i: 9_000 + i)
+    rig.put("mixed.mix", "GB", "mix", half_hours, "MW", "30m", fuel="gas")
+    rig.publish()
     snapshot = artefact.load(rig.storage, "snapshot.json")
     fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # nobody pays for overdue figures
     payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
@@ -113,7 +127,7 @@ def test_every_paid_path_costs_its_price_and_nothing_else_does(sold: Sold, chain
             assert "PAYMENT-RESPONSE" in answer.headers, (path, dict(answer.headers), answer.text[:300])
             receipt = json.loads(base64.b64decode(answer.headers["PAYMENT-RESPONSE"]))
             assert receipt["transaction"] == chain.transfers(payee)[-1]
-            assert chain.balance(payee) - before == units_of(name)
+            assert chain.balance(payee) - before == price_in_units(name)
         assert session.get(f"{served.url}/v1/price/GB?stats=true", timeout=30).status_code == 200
         paid, total = chain.transfers(payee), chain.balance(payee)
         for path, status in COSTS_NOTHING.items():
@@ -136,7 +150,7 @@ def test_every_official_client_buys_every_path(sold: Sold, chain: Chain, client:
     reports = client([served.url + path for path in PAID.values()])
     assert [report["status"] for report in reports] == [200] * len(PAID)
     assert transfers + [report["receipt"]["transaction"] for report in reports] == chain.transfers(payee)
-    assert chain.balance(payee) - units == sum(map(units_of, PRICES))
+    assert chain.balance(payee) - units == sum(map(price_in_units, PRICES))
 
 
 class OverHttp:
@@ -165,4 +179,4 @@ def test_the_official_mcp_client_buys_a_tools_answer_on_the_chain(sold: Sold, ch
     bought = asyncio.run(client.call_tool("get_latest", {"zone": "GB", "sample": False}))
     assert (bought.payment_made, bought.is_error) == (True, False)
     assert bought.payment_response.transaction == chain.transfers(payee)[-1]
-    assert chain.balance(payee) - units == units_of("latest")
+    assert chain.balance(payee) - units == price_in_units("latest")
