@@ -46,15 +46,19 @@ def heal(pipeline: PipelineContext) -> set[str]:
 
 def rebuild_marked(pipeline: PipelineContext) -> set[str]:
     """Make every marked month again; return the zones touched. One that cannot be made now keeps its mark."""
-    marks: dict[Month, list[str]] = {}
+    marks: dict[Month, dict[str, bytes | None]] = {}
     for key in damaged.waiting(pipeline.storage):
         with logged(key):
-            marks.setdefault(Month(*layout.of_series(key)[:3]), []).append(key)
+            mark = pipeline.storage.get(layout.waiting(key))
+            marks.setdefault(Month(*layout.of_series(key)[:3]), {})[key] = mark
     for place, rows in rebuild_months(pipeline, marks):
-        for key in marks[place]:
+        for key, mark in marks[place].items():
             _LOG.warning("%s: made again from the kept bytes: %d rows; `emds gaps` says what is missing", key, rows)
             with logged(key):
-                pipeline.storage.delete(layout.waiting(key))
+                # A run that met the damaged month after its bodies were read has marked it anew: the next rebuild reads
+                # the body of that run too.
+                if pipeline.storage.get(layout.waiting(key)) == mark:
+                    pipeline.storage.delete(layout.waiting(key))
     return {place.zone for place in marks}
 
 

@@ -88,7 +88,9 @@ def _faults(storage: Storage, is_read: Callable[[str], bool]) -> Iterator[Fault]
                 yield from _of_file(storage, key, check)
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
     for key in damaged.waiting(storage):
-        yield Fault(key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode()}")
+        yield Fault(
+            key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode().partition(chr(10))[0]}"
+        )
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 

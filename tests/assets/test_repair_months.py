@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Request
-from warehouse.series import damaged, month_versions, raw
+from warehouse.series import damaged, month_versions, raw, restore
 from warehouse.series.month_versions import Month
 from warehouse.store import layout
 from warehouse.store.storage import Folder
@@ -104,6 +105,30 @@ def test_a_run_between_the_loss_and_the_repair_costs_nothing(corrected: Pipeline
     repair.rebuild_marked(corrected)
     assert stored(corrected).items() > served.items()
     assert known(corrected, NOON + 30) == before
+
+
+def test_a_run_that_meets_a_rebuild_is_in_the_next_one(
+    corrected: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its response was kept after the rebuild read the archive, and its fold met the damaged month."""
+    assert isinstance(corrected.storage, Folder)
+    served = stored(corrected)
+    damage.cut(corrected.storage.path(MONTH), CHANCE)
+    set_aside(corrected)
+    put = restore.put
+
+    def run_first(*arguments: Any) -> int:
+        monkeypatch.setattr(restore, "put", put)
+        run(replace(corrected, session=_At({DAY: whole(0, 20) + b" " + whole(20, 34, 40000)}, NOON + 7190)), DAY)
+        return put(*arguments)
+
+    monkeypatch.setattr(restore, "put", run_first)
+    repair.rebuild_marked(corrected)
+    assert stored(corrected) == served
+    assert damaged.waiting(corrected.storage) == [MONTH]
+    repair.rebuild_marked(corrected)
+    assert stored(corrected).items() > served.items()
+    assert damaged.waiting(corrected.storage) == []
 
 
 @pytest.mark.parametrize("loss", ["cut", "gone", "history"])

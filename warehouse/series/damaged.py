@@ -17,8 +17,11 @@ GONE = "is gone, though the catalogue counts rows of it or its history lies ther
 
 
 def mark(storage: Storage, key: str, reason: str) -> None:
-    """Mark the month of a damaged file for the next rebuild, and leave the file. Raises StorageError."""
-    storage.put(layout.waiting(key), reason.encode())
+    """Mark the month of a damaged file for the next rebuild, and leave the file. Raises StorageError.
+
+    Each mark differs from the one before it, so that a rebuild sees what was marked while it worked.
+    """
+    storage.put(layout.waiting(key), f"{reason}\n{secrets.token_hex(4)}".encode())
     _LOG.error("%s waits for a rebuild: %s", key, reason)
 
 
