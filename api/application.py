@@ -146,7 +146,8 @@ def _counting(gate: Gate, failed: html.Answer) -> html.Answer:
         if 400 <= response.status < 500 and response.status != 429 and "emds.counted" not in environ:
             endpoint = ENDPOINTS.get(environ.get("emds.endpoint", ""))
             call = gate.call_of(request, endpoint.price if endpoint else "")
-            gate.count_refusal(call, endpoint is not None and endpoint.id == _FILE)
+            too_many = gate.count_refusal(call, endpoint is not None and endpoint.id == _FILE)
+            return response if too_many is None else failed(too_many, request)
         return response
 
     return answer

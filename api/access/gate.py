@@ -139,7 +139,7 @@ class Gate:
         free calls. `of_file`: it reads a file, which keys may do more often.
         """
         settings, now, client = self.settings, self.now, client_unit(call.client)
-        if (key := _priced_key(call)) and (too_fast := self.limits.check("second", *self._pace(key, of_file), now)):
+        if (key := _sent_key(call)) and (too_fast := self.limits.check("second", *self._pace(key, of_file), now)):
             return too_fast
         if call.payment:
             return None
@@ -148,13 +148,15 @@ class Gate:
         too_many = next(filter(None, checks), None)
         return None if too_many is None or self._is_valid(key) else too_many
 
-    def count_refusal(self, call: Call, of_file: bool = False) -> None:
-        """Count a call that was refused before it was admitted: against its valid key's second, else its client."""
-        if self._is_valid(key := _priced_key(call)):
-            self.limits.refuse("second", *self._pace(key, of_file), self.now)
-            return
+    def count_refusal(self, call: Call, of_file: bool = False) -> Problem | None:
+        """Count a call that was refused before it was admitted: against its valid key's second, else its client.
+
+        Return the 429 of one too many: a payment or signature that is not one lets no client be refused without end.
+        """
+        if self._is_valid(key := _sent_key(call)):
+            return self.limits.refuse("second", *self._pace(key, of_file), self.now)
         policy = "unpaid" if call.price and not call.sample else "minute"
-        self.limits.refuse(policy, client_unit(call.client), self.settings.free_calls_per_minute, self.now)
+        return self.limits.refuse(policy, client_unit(call.client), self.settings.free_calls_per_minute, self.now)
 
     def _pace(self, key: str, of_file: bool) -> tuple[str, int]:
         return keys.pace_of(digest_of(key), self.settings.key_calls_per_second, of_file)
@@ -277,9 +279,9 @@ def _other_header(request: HttpRequest) -> str:
     return next(named, "")[5:45].replace("_", "-").title()
 
 
-def _priced_key(call: Call) -> str:
-    """Return the well-formed key of a call of a paid path, else an empty text."""
-    key = key_of(call) if call.price else None
+def _sent_key(call: Call) -> str:
+    """Return the well-formed key of a call, whatever its path costs; an empty text without one."""
+    key = key_of(call)
     return key if key and is_well_formed(key) else ""
 
 

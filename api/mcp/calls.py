@@ -110,8 +110,9 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             raise
     except (Problem, CallerError, StorageError) as error:
         problem = error if isinstance(error, Problem) else of_error(error)
-        if grant is None and problem.kind.status < 500:
-            service.gate.count_refusal(early)
+        is_refusal = grant is None and problem.kind.status < 500
+        if is_refusal and (too_many := service.gate.count_refusal(early)):
+            return _refused(service, too_many, caller)
         return _failed(problem, version)
     bought = {"texts": texts, "structured": orjson.Fragment(structured)} if grant.method == "payment" else None
     rows = 0 if stale else answer.rows  # nobody pays for overdue figures

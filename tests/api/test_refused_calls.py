@@ -54,6 +54,30 @@ def test_an_address_out_of_free_calls_gets_429_whatever_the_parameters(market: A
     assert client.get(BAD, headers={"X-PAYMENT": "junk"}).status_code == 400, "a payment is looked at"
 
 
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        (BAD, {"headers": {"X-PAYMENT": "junk"}}),
+        ("/v1/price/XX", {"headers": {"PAYMENT-SIGNATURE": "junk"}}),
+        ("/v1/zones?foo=1", {"headers": {"X-PAYMENT": "junk"}}),
+        ("/v1/bulk/price/GB/2026-01.parquet?signature=x", {}),
+    ],
+)
+def test_what_is_not_a_payment_or_a_signature_ends_no_limit(market: Any, path: str, sent: dict[str, Any]) -> None:
+    client = client_of(market, free_calls_per_minute=3)
+    found = statuses(client, path, 6, **sent)
+    assert 429 not in found[:3]
+    assert found[3:] == [429] * 3
+
+
+def test_paths_that_do_not_exist_count_against_a_valid_key(market: Any) -> None:
+    client = client_of(market, free_calls_per_minute=2, key_calls_per_second=4)
+    key = market.key(client)
+    assert statuses(client, "/v1/price/XX", 3, headers=key) == [404] * 3
+    assert client.get("/v1/price/gb", headers=key).status_code == 308
+    assert client.get("/v1/zones").status_code == 200, "the address has its own calls"
+
+
 def test_parameters_are_not_read_once_a_call_is_refused(market: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_of(market, free_calls_per_minute=1)
     assert client.get(BAD).status_code == 400
