@@ -325,12 +325,13 @@ def test_a_half_open_circuit_lets_one_payment_a_second_through() -> None:
 
     def admitted(second: float, payers: int = 5) -> int:
         now[0] = second
-        return sum(circuits.admit("a", f"payer {n}", f"{second} {n}") for n in range(payers))
+        return sum(circuits.admit("a", f"payer {n}", f"{second} {n}", "verify") for n in range(payers))
 
     assert admitted(0) == 5
     circuits.open("a", "verify", EVERYONE)
     assert [admitted(second) for second in (0.1, 9.9, 10.0, 10.9, 11.0, 11.5, 12.0)] == [0, 0, 1, 0, 1, 0, 1]
-    assert circuits.admit("a", "payer 0", "12.0 0"), "its settlement comes after its verification"
+    for second in ("10.0 0", "12.0 0"):
+        assert circuits.admit("a", "payer 0", second, "settle"), "its settlement comes after its verification"
     circuits.close("a", "settle")
     assert admitted(12.1) == 0, "the endpoint that failed has not responded yet"
     circuits.open("a", "verify", "payer 0", own_fault=True)
@@ -342,6 +343,21 @@ def test_a_half_open_circuit_lets_one_payment_a_second_through() -> None:
     assert admitted(22.4) == 3, "a failure that a client may have caused is its own"
     circuits.open("a", "verify", "payer 2", own_fault=True)
     assert admitted(22.5) == 0
+
+
+def test_payers_without_money_hold_no_half_open_circuit() -> None:
+    """While `settle` fails, payments are verified, and only those that are confirmed take the one trial per second."""
+    now = [0.0]
+    circuits = Circuits(lambda: now[0])
+    circuits.open("a", "settle", EVERYONE)
+    assert not circuits.admit("a", "poor", "1", "verify"), "nothing passes during the pause"
+    now[0] = 10.0
+    assert all(circuits.admit("a", "poor", f"{n}", "verify") for n in range(20))
+    assert circuits.admit("a", "honest", "h", "verify")
+    assert circuits.admit("a", "honest", "h", "settle")
+    assert not circuits.admit("a", "other", "o", "settle")
+    circuits.close("a", "settle")
+    assert circuits.admit("a", "other", "o", "settle")
 
 
 def test_a_doubt_whose_transaction_was_reverted_ends(trade: Trade) -> None:

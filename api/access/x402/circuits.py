@@ -2,7 +2,8 @@
 
 A client can make a facilitator fail, so a failure opens the circuit for its payer alone. The circuit opens for everyone
 if the facilitator cannot be reached, or if payments of two payers meet failures that no client can cause. After a pause
-the circuit is half open: one payment per second passes, until the endpoint that failed returns a proper response.
+the circuit is half open: one payment per second passes, until the endpoint that failed returns a proper response. If
+that is `settle`, only payments that were verified count as the one, so that payers without money keep nobody waiting.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass, field, replace
 
 PAUSE_S = 10.0
 TRIAL_EVERY_S = 1.0
+MOST_TRIALS = 60
+"""More payments are not on their way between `verify` and `settle` at one trial per second."""
 EVERYONE = ""
 """In the place of a payer."""
 
@@ -23,10 +26,12 @@ class _Open:
 
     verb: str
     """The endpoint that failed, `verify` or `settle`."""
+    half_open_at: float
+    """When the pause ends."""
     next_at: float
     """When the next payment may pass."""
-    trial: str = ""
-    """The nonce of the payment that passed last."""
+    trials: tuple[str, ...] = ()
+    """The nonces of the payments that passed last: such a payment goes on to `settle`."""
 
 
 @dataclass(slots=True)
@@ -39,18 +44,21 @@ class Circuits:
     _for_everyone: dict[str, _Open] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def admit(self, url: str, payer: str, nonce: str) -> bool:
-        """Return whether a payment may go to a facilitator now. A half-open circuit counts it as its trial."""
+    def admit(self, url: str, payer: str, nonce: str, verb: str) -> bool:
+        """Return whether a payment may go to a facilitator's endpoint now. A half-open circuit counts its trials."""
         now = self.clock()
         with self._lock:
             if self._for_payers.get((url, payer), (now, False))[0] > now:
                 return False
             circuit = self._for_everyone.get(url)
-            if circuit is None or circuit.trial == nonce:
+            if circuit is None or nonce in circuit.trials:
                 return True
+            if circuit.verb == "settle" and verb == "verify":
+                return circuit.half_open_at <= now
             if circuit.next_at > now:
                 return False
-            self._for_everyone[url] = replace(circuit, next_at=now + TRIAL_EVERY_S, trial=nonce)
+            trials = (*circuit.trials[1 - MOST_TRIALS :], nonce)
+            self._for_everyone[url] = replace(circuit, next_at=now + TRIAL_EVERY_S, trials=trials)
             return True
 
     def open(self, url: str, verb: str, payer: str, own_fault: bool = False) -> None:
@@ -66,7 +74,7 @@ class Circuits:
                 known == url and other != payer and fault for (known, other), (_, fault) in self._for_payers.items()
             )
             if payer == EVERYONE or (own_fault and (met or url in self._for_everyone)):
-                self._for_everyone[url] = _Open(verb, now + PAUSE_S)
+                self._for_everyone[url] = _Open(verb, now + PAUSE_S, now + PAUSE_S)
             if payer != EVERYONE:
                 self._for_payers[url, payer] = now + PAUSE_S, own_fault
 

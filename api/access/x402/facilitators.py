@@ -90,7 +90,7 @@ class Facilitators:
     def verify(self, payment: Payment, question: Mapping[str, Any]) -> str | Refused | Unreachable:
         """Return the URL of the facilitator that confirms that the payment would settle; else why it would not."""
         last: Refused | Unreachable = Unreachable()
-        for facilitator in self._available(payment):
+        for facilitator in self._available(payment, "verify"):
             reply = self._post(facilitator, "verify", question, self.timeouts.verify)
             if reply is None:
                 self.circuits.open(facilitator.url, "verify", EVERYONE)
@@ -112,7 +112,7 @@ class Facilitators:
     def settle(self, payment: Payment, question: Mapping[str, Any], first: str) -> Outcome:
         """Move the money once, by the facilitator at `first`, else by those after it."""
         until, unknown, reached = self.clock() + self.timeouts.whole, None, False
-        for facilitator in self._available(payment, first):
+        for facilitator in self._available(payment, "settle", first):
             left = until - self.clock()
             if left <= 0:
                 break
@@ -149,10 +149,10 @@ class Facilitators:
         headers = {"Authorization": f"Bearer {token}"} if facilitator.auth in ("bearer", "cdp") else {}
         return post(url, question, headers, self.timeouts.connect, read_s)
 
-    def _available(self, payment: Payment, first: str = "") -> Iterator[Facilitator]:
-        """Yield the facilitators that may receive a payment now, the one at `first` before the others."""
+    def _available(self, payment: Payment, verb: str, first: str = "") -> Iterator[Facilitator]:
+        """Yield the facilitators whose endpoint may receive a payment now, the one at `first` before the others."""
         for facilitator in sorted(self.listed, key=lambda each: each.url != first):
-            if self.circuits.admit(facilitator.url, payment.payer, payment.nonce):
+            if self.circuits.admit(facilitator.url, payment.payer, payment.nonce, verb):
                 yield facilitator
 
 
