@@ -85,7 +85,7 @@ def test_another_schema_version_is_refused_by_every_verb_and_left_as_it_is(
     Folder(tmp_path).put(catalogue, stored)
     sentence = (
         f"emds: published/catalogue.json was written by another release (schema {schema}, this one writes "
-        f"{SCHEMA_VERSION}): use that release, or name another EMDS_HOME, copy accounts.sqlite into it "
+        f"{SCHEMA_VERSION}): use that release, or name another EMDS_HOME, back up the accounts database into it "
     )
     verbs = (
         ["ingest"],
