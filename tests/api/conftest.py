@@ -19,7 +19,7 @@ from api.settings import Settings
 from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
 from assets.sql.mart_queries import MARTS, refresh, refresh_records
-from tests.api.declared_sources import SOURCES
+from tests.api.declared_sources import SOURCES, feed, source
 from tests.api.gunicorn_server import Served, serving
 from tests.api.key_service import Service, opened
 from tests.stand_ins.chain import BUYER, Chain
@@ -29,6 +29,7 @@ from tests.stand_ins.trade import Trade, open_trade
 from warehouse.documents import catalogue
 from warehouse.market.clock import HOUR, instant
 from warehouse.market.feeds import Source
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.folding import fold
@@ -164,6 +165,14 @@ def fill(rig: Rig) -> None:
     for year in ("2024-12-31T23:00:00Z", "2025-12-31T23:00:00Z"):
         for fuel, value in (("solar", 99000.0), ("gas", 31000.5)):
             rig.put("north.plants", "DE-LU", "capacity", [(instant(year), value)], "MW", "1y", fuel=fuel)
+    rig.publish()
+
+
+def put_mix(rig: Rig) -> None:
+    """Two days of the mix of GB, by a source of its own."""
+    rig.sources["mixed"] = source("mixed", (feed("mixed.mix", ("GB",), (Metric.MIX,), "30m"),))
+    half_hours = rig.every(NOW - NOW % HOUR - 48 * HOUR, 1800, 97, lambda i: 9_000 + i)
+    rig.put("mixed.mix", "GB", "mix", half_hours, "MW", "30m", fuel="gas")
     rig.publish()
 
 

@@ -20,7 +20,7 @@ import requests
 
 from api.endpoints.table import ENDPOINTS
 from api.pages import reference
-from tests.api.conftest import Rig, copy_everywhere
+from tests.api.conftest import Rig, copy_everywhere, put_mix
 from tests.api.gunicorn_server import serving
 
 pytestmark = pytest.mark.timeout(300)
@@ -74,8 +74,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The service with everything published; what the samples of one test change, those of no other see."""
     folder = tmp_path_factory.mktemp("served")
     copy_everywhere(tmp_path_factory, folder / "home")
+    put_mix(rig := Rig(folder / "home"))
     with serving(folder) as start:
-        yield start(Rig(folder / "home")).url
+        yield start(rig).url
 
 
 def key(address: str, name: str) -> str:

@@ -105,7 +105,7 @@ def test_refusals_are_typed(package: Any, service: tuple[Any, str]) -> None:
             stranger.series("price", "GB")
         assert len(stranger.series("price", "GB", sample=True).rows) == 48
         with pytest.raises(package.NotFound, match="Did you mean GB"):
-            c.series("price", "GBR")
+            c.series("price", "Great Britian")
         with pytest.raises(package.BadRequest) as refused:
             c.series("price", "GB", order="up")
         assert refused.value.problem["errors"][0]["parameter"] == "order"

@@ -33,7 +33,7 @@ from warehouse.market.clock import DAY
 ROOM = Path(api.access.__file__).parent
 CALLS = frozenset({"execute", "exec_driver_sql", "run", "_change", "_first", "_read", "_scalar", "_written"})
 """Methods that send a statement, or pass one on to such a method."""
-ELSEWHERE = frozenset({"_begin", "_connect_sqlite", "_create", "_prepare_file", "_prepare_sqlite", "_run"})
+ELSEWHERE = frozenset({"_begin", "connect_sqlite", "_create", "_prepare_file", "_prepare_sqlite", "_run"})
 """Functions for SQLite alone, and the one whose callers are looked at in its place."""
 Place = tuple[str, int, int]
 """File, first and last line of a call."""
@@ -192,6 +192,7 @@ def keep_webhooks(service: Service) -> None:
     assert webhooks.add(database, hook.id, b"2", NOON)
     message = webhooks.claim(database, hook.id, NOON)
     assert message
+    assert webhooks.count_waiting(database) == 2
     webhooks.record_delivery(database, hook.id, message, False, NOON)
     assert webhooks.record_failure(database, replace(hook, failing_since=NOON - DAY), "gone", NOON)
     webhooks.enable(database, hook.id)

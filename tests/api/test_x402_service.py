@@ -22,16 +22,14 @@ from x402.mechanisms.evm.exact import register_exact_evm_client
 from x402.mechanisms.evm.signers import EthAccountSigner
 
 from api.access.prices import PRICES, for_zones, units_of
-from tests.api.conftest import NOW, Rig, copy_everywhere
-from tests.api.declared_sources import feed, source
+from tests.api.conftest import Rig, copy_everywhere, put_mix
 from tests.api.gunicorn_server import Served, serving
 from tests.stand_ins.chain import KEYS, Chain, anvil
 from tests.stand_ins.facilitator import Facilitator
 from tests.stand_ins.official import Official
 from tests.stand_ins.paying_clients import CLIENTS, Client
-from warehouse.market.clock import HOUR, iso
+from warehouse.market.clock import iso
 from warehouse.market.metrics import BY_PATH
-from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact
 
@@ -102,10 +100,7 @@ def sold(tmp_path_factory: pytest.TempPathFactory, chain: Chain, facilitator: Fa
     payee, folder = str(Account.create().address), tmp_path_factory.mktemp("sold")
     copy_everywhere(tmp_path_factory, folder / "home")
     rig = Rig(folder / "home")
-    rig.sources["mixed"] = source("mixed", (feed("mixed.mix", ("GB",), (Metric.MIX,), "30m"),))
-    half_hours = rig.every(NOW - NOW % HOUR - 48 * HOUR, 1800, 97, lambda i: 9_000 + i)
-    rig.put("mixed.mix", "GB", "mix", half_hours, "MW", "30m", fuel="gas")
-    rig.publish()
+    put_mix(rig)
     snapshot = artefact.load(rig.storage, "snapshot.json")
     fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # nobody pays for overdue figures
     payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
