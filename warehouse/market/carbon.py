@@ -111,12 +111,12 @@ def estimate(
 ) -> Estimates:
     """Return the estimate, or the reason to refuse it, for each interval in which any counted fuel has a reading."""
     factors, unstored = factor_set(set_id), unstored or Unstored()
-    mix = _Mix.of([each for each in readings if each.fuel not in UNCOUNTED and len(each.ts)])
+    mix = _Mix.from_readings([each for each in readings if each.fuel not in UNCOUNTED and len(each.ts)])
     generated = np.clip(np.nan_to_num(mix.mw), 0, None)
     total = generated.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         value, low, high = _emissions(zone, factors, mix, generated, unstored) / total
-        other = generated[mix.row(Fuel.OTHER)].sum(axis=0) + _at(mix.ts, unstored.unknown).clip(0)
+        other = generated[mix.row(Fuel.OTHER)].sum(axis=0) + _values_at(mix.ts, unstored.unknown).clip(0)
         is_wide = high - low > np.maximum(WIDEST_GRAMS, WIDEST_SHARE * value)
         is_other = other / total > MOST_OTHER
     refused: list[tuple[Reason, npt.NDArray[np.bool_]]] = [
@@ -146,7 +146,7 @@ class _Mix:
     """By interval, whether a reading covers it that is longer than another one there, or than the interval."""
 
     @classmethod
-    def of(cls, counted: Sequence[FuelReadings]) -> _Mix:
+    def from_readings(cls, counted: Sequence[FuelReadings]) -> _Mix:
         """Return the matrix of some readings."""
         ts = np.unique(np.concatenate([np.asarray(each.ts, np.int64) for each in counted] or [np.empty(0, np.int64)]))
         fuels = tuple(dict.fromkeys(each.fuel for each in counted))
@@ -192,12 +192,12 @@ def _emissions(zone: str, factors: FactorSet, mix: _Mix, generated: _Floats, uns
     for name, by_start in unstored.inside.items():
         fuel, own = factors.inside[name]
         for row in mix.row(fuel):
-            part = np.clip(_at(mix.ts, by_start), 0, generated[row])
+            part = np.clip(_values_at(mix.ts, by_start), 0, generated[row])
             emitted += np.outer(np.subtract(own, factors.factor(zone, fuel)), part)
     return emitted
 
 
-def _at(ts: _Ints, by_start: Mapping[int, float]) -> _Floats:
+def _values_at(ts: _Ints, by_start: Mapping[int, float]) -> _Floats:
     """Return the values of a mapping at these starts; 0 where it has none."""
     return np.array([by_start.get(start, 0.0) for start in ts.tolist()], np.float64)
 
