@@ -27,6 +27,8 @@ DOCUMENTS = ("/v1/latest/GB", "/v1/brief/GB")
 SERIES = ("price", "demand", "interchange")
 PATIENCE_S = 45.0
 """Longer than a worker waits for its store."""
+OF_ESTIMATES = "carbon", "&basis=estimate"
+"""The path of estimates, which `/v1/changes` names `carbon_estimate`."""
 RATE, THREADS = 10.0, 32
 """Calls a second, and how many may be under way."""
 SHARES = {"free": 40, "document": 15, "window": 30, "unchanged": 11, "unknown": 2, "spent": 10}
@@ -170,11 +172,12 @@ class Follower:
 
     def _take(self, zone: str, metric: str, first: int, last: int) -> None:
         fresh: dict[Row, float] = {}
-        for by in ("", "&by=border") if metric == "interchange" else ("",):
+        word, wanted = OF_ESTIMATES if metric == "carbon_estimate" else (metric.replace("_", "-"), "")
+        for by in ("", "&by=border") if metric == "interchange" else (wanted,):
             start = first
             while True:
                 window = f"start={start}&end={last + 1}&limit=5000{by}"
-                page = self.get(f"/v1/{metric.replace('_', '-')}/{zone}?{window}")
+                page = self.get(f"/v1/{word}/{zone}?{window}")
                 for row in page["data"]:
                     parts = (row.get(name) or "" for name in ("fuel", "counterparty", "link"))
                     fresh[(zone, metric, *parts, row["ts"])] = row["value"]  # type: ignore[index]
