@@ -5,7 +5,6 @@ A body is read whole within a bound; one sent in chunks states no length, and ma
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -139,31 +138,20 @@ In the table `VIEWS` of a room it takes the service, the request, its checked pa
 
 # What is left of a body that was not read would be taken for the next request.
 _CLOSING = (("Connection", "close"),)
-READING = "emds.reading"
-"""In the environ of a server that never ends a slow body: a semaphore that bounds how many threads read one."""
-_WAIT_S = 1.0
 
 
 def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     """Return the whole body.
 
-    Raises Problem 413 above `most` bytes, 400 if it is broken or shorter than it says, and under granian 503 while too
-    many bodies arrive slowly.
+    Raises Problem 413 above `most` bytes, and 400 if it is broken or shorter than it says.
     """
-    places: threading.Semaphore | None = environ.get(READING)
     body, length = b"", get_content_length(environ) or 0
     broken = Problem("invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING)
     if length <= most:
-        if places and not places.acquire(timeout=_WAIT_S):
-            detail = "Too many request bodies arrive slowly; send the request again."
-            raise Problem("overloaded", detail, headers=[("Retry-After", "1"), *_CLOSING])
         try:
             body = get_input_stream(environ, max_content_length=most + 1).read()
-        except Exception:  # each server raises errors of its own
+        except Exception:  # the server raises errors of its own
             raise broken from None
-        finally:
-            if places:
-                places.release()
     if max(length, len(body)) > most:
         raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
     if len(body) < length:

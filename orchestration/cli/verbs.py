@@ -233,12 +233,11 @@ def gaps(feeds: list[Feed], days: int) -> int:
 
 @emds.command()
 @_listens
-@click.option("--server", type=click.Choice(("gunicorn", "granian")), default="gunicorn", show_default=True)
-def serve(port: int, host: str, server: str) -> int:
+def serve(port: int, host: str) -> int:
     """Run the API alone."""
     from orchestration.servers import serve
 
-    return serve.serve(port, host, server)
+    return serve.serve(port, host)
 
 
 @emds.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -1,4 +1,4 @@
-"""`emds serve`: publish the catalogue, then become gunicorn or granian. Dagster is not imported."""
+"""`emds serve`: publish the catalogue, then become gunicorn. Dagster is not imported."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import resource
 import socket
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from api.settings import Settings
@@ -70,10 +69,8 @@ def environ(port: int) -> dict[str, str]:
     return {**ENVIRONMENT, "EMDS_BASE_URL": f"http://127.0.0.1:{port}", **os.environ}
 
 
-def command(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> list[str]:
+def command(port: int, host: str = LOOPBACK) -> list[str]:
     """Return the server's command line, to be run in ROOT."""
-    if server == "granian":
-        return [sys.executable, "-m", "api.granian_server", host, str(port)]
     config = str(ROOT / "api" / "gunicorn.conf.py")
     bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", bind, "api.wsgi:app"]
@@ -107,15 +104,13 @@ def require_free(port: int, option: str = "--port", host: str = "0.0.0.0") -> No
                 raise StorageError(f"port {port} is taken ({error.strerror}): choose another with {option}") from None
 
 
-def serve(port: int, host: str = LOOPBACK, server: str = "gunicorn") -> int:
+def serve(port: int, host: str = LOOPBACK) -> int:
     """Become the server; return only by an exception. Raise MarketError where it cannot start."""
     check_settings()
-    if server == "granian" and not find_spec("granian"):
-        raise StorageError("granian is not installed: pip install 'emds[granian]'")
     require_free(port)
     prepare()
     raise_file_limit()
-    argv = command(port, host, server)
+    argv = command(port, host)
     advise_proxy(host, port)
     os.chdir(ROOT)
     os.execve(argv[0], argv, environ(port))  # noqa: S606

@@ -48,7 +48,7 @@ def serving(folder: Path) -> Iterator[Callable[..., Served]]:
     """Starts the API over a warehouse on a free port, and stops it in the end. `folder`: for its logs."""
     running: list[Served] = []
 
-    def start(rig: Homed | Path, server: str = "gunicorn", **environ: str) -> Served:
+    def start(rig: Homed | Path, **environ: str) -> Served:
         log = folder / f"gunicorn{len(running)}.log"
         given = {
             "EMDS_HOME": str(rig if isinstance(rig, Path) else rig.home),
@@ -63,7 +63,7 @@ def serving(folder: Path) -> Iterator[Callable[..., Served]]:
         port, inherited = free_port(), os.environ | verb.ENVIRONMENT
         with log.open("wb") as lines, (folder / "access.log").open("ab") as answers:
             process = subprocess.Popen(
-                verb.command(port, server=server), cwd=ROOT, env=inherited | given, stdout=answers, stderr=lines
+                verb.command(port), cwd=ROOT, env=inherited | given, stdout=answers, stderr=lines
             )
         running.append(Served(process, _answering(process, f"http://127.0.0.1:{port}", log), log))
         return running[-1]

@@ -134,6 +134,12 @@ def test_hostile_requests_get_a_documented_4xx_or_nothing(served: Any) -> None:
     assert "Traceback" not in served.log.read_text()
 
 
+@pytest.mark.parametrize("hosts", [b"", b"Host:\r\n", b"Host: a\r\nHost: b\r\n", b"Host: a\r\nHost: a\r\n"])
+def test_a_request_has_exactly_one_host(served: Any, hosts: bytes) -> None:
+    request = b"GET /v1/zones HTTP/1.1\r\nConnection: close\r\n" + hosts + b"\r\n"
+    assert statuses(exchange(served.port, request)) == [400]
+
+
 def test_what_is_refused_unread_ends_the_connection_and_says_so(served: Any) -> None:
     long = b"GET /v1/zones HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999\r\n\r\n"
     signup = _POST + b"Content-Length: 20000\r\n\r\n" + b"x" * 5000

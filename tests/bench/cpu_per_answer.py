@@ -1,10 +1,10 @@
-"""CPU time of a server an answer, each server in turn: figures that hold while other work shares the cores.
+"""Measure the CPU time per response of each server in turn, which also holds while other work shares the cores.
 
     python -m tests.bench.cpu_per_answer [SECONDS]
 
-One worker each over one year of all series; four connections; the processes' own CPU seconds by their answers. Ours
-under gunicorn and under granian, every call keyed and counted; a bare Flask route that returns a day's bytes, under the
-same gunicorn; FastAPI + DuckDB and Datasette over the same rows, asked the same.
+Each server has one worker over one year of all series, and four connections; the figure is the processes' own CPU
+seconds divided by the number of responses. The servers are emds, whose calls are all keyed and counted; a bare Flask
+route that returns a day's bytes, under the same gunicorn; FastAPI + DuckDB and Datasette over the same rows.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ def main(seconds: int = 5) -> None:
     """Print a line a server and question."""
     home, port = warehouse(1), free_port()
     base = f"http://127.0.0.1:{port}"
-    for server in ("gunicorn", "granian"):
-        command, environ = ours(home, port, 1, server)
-        with running(command, environ, f"{base}/readyz") as process:
-            headers = keys(home, f"cpu {server}{os.getpid()}")
-            day = fetch(base + PATHS["random day"][0], headers[0])[0]
-            for name, paths in {**PATHS, "keyed document": DOCUMENTS}.items():
-                _print(f"ours, {server}", name, process.pid, base, headers, paths, seconds)
+    command, environ = ours(home, port)
+    with running(command, environ, f"{base}/readyz") as process:
+        headers = keys(home, f"cpu {os.getpid()}")
+        day = fetch(base + PATHS["random day"][0], headers[0])[0]
+        for name, paths in {**PATHS, "keyed document": DOCUMENTS}.items():
+            _print("emds", name, process.pid, base, headers, paths, seconds)
     with tempfile.TemporaryDirectory() as bodies:
         Path(bodies, "day").write_bytes(day)
         command = gunicorn("bare:app", port, "--pythonpath", str(ROOT / "tests" / "bench"))

@@ -65,8 +65,8 @@ def gunicorn(app: str, port: int, *options: str) -> list[str]:
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
 
 
-def ours(home: Path, port: int, workers: int = 1, server: str = "gunicorn") -> tuple[list[str], dict[str, str]]:
-    """The API over a warehouse, without limits for one client; `server`: gunicorn or granian."""
+def ours(home: Path, port: int, workers: int = 1) -> tuple[list[str], dict[str, str]]:
+    """The API over a warehouse, without limits for one client."""
     environ = serve.ENVIRONMENT | {
         "EMDS_KEY_CALLS_PER_SECOND": "0",
         "EMDS_HOME": str(home),
@@ -75,7 +75,7 @@ def ours(home: Path, port: int, workers: int = 1, server: str = "gunicorn") -> t
         "EMDS_SAMPLE_CALLS_PER_DAY": "0",
         "WEB_CONCURRENCY": str(workers),
     }
-    return serve.command(port, server=server), environ
+    return serve.command(port), environ
 
 
 def keys(home: Path, holder: str = "reader") -> list[str]:
