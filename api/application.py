@@ -72,7 +72,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
 
     A newly published document is seen within `ttl_s` seconds.
     """
-    storage = home.parse(settings.home, settings.local, settings.bucket_fresh_s).open()
+    storage = home.parse(settings.home, settings.local, settings.bucket_cache_s).open()
     service = Service(settings, storage, gate or Gate(settings, _mode(storage)), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
     # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.

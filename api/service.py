@@ -38,4 +38,4 @@ class Service:
 
 def lag_s(settings: Settings, ttl_s: float = WORKER_TTL_S) -> float:
     """Return how many seconds older than the newest file a worker's rows may be."""
-    return 2 * ttl_s + (settings.bucket_fresh_s if "://" in settings.home else 0)
+    return 2 * ttl_s + (settings.bucket_cache_s if "://" in settings.home else 0)

@@ -151,8 +151,8 @@ class Settings:
     """
 
     home: str = _declare("EMDS_HOME", default="data/simulated")
-    local: str = _declare("EMDS_LOCAL", default="")
-    bucket_fresh_s: int = _declare("EMDS_BUCKET_FRESH_SECONDS", _count)
+    local: str = _declare("EMDS_LOCAL_DIR", default="")
+    bucket_cache_s: int = _declare("EMDS_BUCKET_CACHE_SECONDS", _count)
     base_url: str = _declare("EMDS_BASE_URL", _base_url, OWN_MACHINE)
     """Without a slash at its end; Host headers are never believed."""
     database_url: str = _declare("EMDS_DATABASE_URL", _database_url, "sqlite:///data/accounts.sqlite")
@@ -166,8 +166,8 @@ class Settings:
     sample_calls_per_day: int = _declare("EMDS_SAMPLE_CALLS_PER_DAY", _count)
     signups_per_hour: int = _declare("EMDS_SIGNUPS_PER_HOUR", _count)
     key_calls_per_second: int = _declare("EMDS_KEY_CALLS_PER_SECOND", _count)
-    webhook_private: bool = _declare("EMDS_WEBHOOK_PRIVATE", _flag)
-    mail: SplitResult | None = _declare("EMDS_MAIL", _mail_server)  # noqa: RUF009  a field
+    allow_private_webhooks: bool = _declare("EMDS_ALLOW_PRIVATE_WEBHOOKS", _flag)
+    smtp_url: SplitResult | None = _declare("EMDS_SMTP_URL", _mail_server)  # noqa: RUF009  a field
     """None: keys open at once."""
     trusted_proxies: tuple[Network, ...] = _declare("EMDS_TRUSTED_PROXIES", _each(_network), ())
     allowed_origins: tuple[str, ...] = _declare("EMDS_ALLOWED_ORIGINS", _each(_origin), ())
@@ -180,7 +180,7 @@ class Settings:
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """Read the settings of an environment. Raises SettingsError that names every wrong variable."""
-        faults: list[str] = []
+        faults = settings.renamed_faults(environ)
 
         def read(name: str, convert: Callable[[str], Any], default: Any) -> Any:
             try:
@@ -188,10 +188,10 @@ class Settings:
             except ValueError as fault:
                 faults.append(f"{name} {fault}")
 
-        home, local = settings.home_text(environ), settings.text(environ, "EMDS_LOCAL")
+        home, local = settings.home_text(environ), settings.text(environ, "EMDS_LOCAL_DIR")
         place = local if object_store.is_address(home) else home  # SQLite lies there unless the owner says otherwise
         if not place and not settings.text(environ, "EMDS_DATABASE_URL"):
-            where = "EMDS_HOME is an object store, or EMDS_LOCAL be a folder that stays"
+            where = "EMDS_HOME is an object store, or EMDS_LOCAL_DIR be a folder that stays"
             faults.append(f"EMDS_DATABASE_URL must be set where {where}")
         accounts = {"EMDS_DATABASE_URL": f"sqlite:///{Path(place).absolute() / layout.ACCOUNTS}"}
         environ = {**accounts, **{name: text for name, text in environ.items() if text.strip()}, "EMDS_HOME": home}

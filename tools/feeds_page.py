@@ -55,7 +55,7 @@ def _section(source: Source) -> str:
         f"- Licence: {terms}",
         f"- Attribution: {source.attribution}",
         f"- Redistributable: {source.redistributable}"
-        + ("; withheld until `EMDS_RIGHTS` names it" if source.withheld else ""),
+        + ("; withheld until `EMDS_REDISTRIBUTABLE_SOURCES` names it" if source.withheld else ""),
         f"- Needs: {_names(source.required_env)}",
         f"- Asked at most: {pace}, at {', '.join(source.hosts)}",
         *(f"- {note}" for note in source.notes),
@@ -69,7 +69,7 @@ def _cells(source: Source, feed: Feed) -> list[str]:
     return [
         f"`{feed.id}`: {feed.title}"
         + (f" (origin: {feed.origin})" if feed.origin != source.code else "")
-        + ("; withheld until `EMDS_RIGHTS` names its source" if feed.withheld else "")
+        + ("; withheld until `EMDS_REDISTRIBUTABLE_SOURCES` names its source" if feed.withheld else "")
         + ("" if {*needed} == {*source.required_env} else f"; needs {_names(needed)}"),
         ", ".join(feed.zones),
         _metrics(feed),

@@ -12,17 +12,17 @@ MODES = ("simulated", "live", "recorded")
 """What a warehouse's rows are: it keeps one mode (`warehouse.store.modes`)."""
 DEFAULTS: Mapping[str, str] = {
     "EMDS_HOME": "",
-    "EMDS_LOCAL": "",
-    "EMDS_BUCKET_FRESH_SECONDS": "2",
+    "EMDS_LOCAL_DIR": "",
+    "EMDS_BUCKET_CACHE_SECONDS": "2",
     "EMDS_FEEDS": "",
     "EMDS_NOW": "",
-    "EMDS_SINCE": "",
+    "EMDS_START_DATE": "",
     "EMDS_ZONES": "spec",
     "EMDS_BASE_URL": "",
     "EMDS_DATABASE_URL": "",
     "EMDS_DAGSTER_POSTGRES_URL": "",
     "EMDS_RUN_IMAGE": "",
-    "EMDS_RIGHTS": "",
+    "EMDS_REDISTRIBUTABLE_SOURCES": "",
     "EMDS_PAY_TO": "",
     "EMDS_FACILITATOR_URLS": "",
     "EMDS_FACILITATOR_AUTH": "",
@@ -31,8 +31,8 @@ DEFAULTS: Mapping[str, str] = {
     "EMDS_SAMPLE_CALLS_PER_DAY": "500",
     "EMDS_SIGNUPS_PER_HOUR": "5",
     "EMDS_KEY_CALLS_PER_SECOND": "20",
-    "EMDS_WEBHOOK_PRIVATE": "0",
-    "EMDS_MAIL": "",
+    "EMDS_ALLOW_PRIVATE_WEBHOOKS": "0",
+    "EMDS_SMTP_URL": "",
     "EMDS_PUBLISH_TO": "",
     "EMDS_PUBLIC_URL": "",
     "EMDS_TRUSTED_PROXIES": "",
@@ -40,23 +40,39 @@ DEFAULTS: Mapping[str, str] = {
     "EMDS_CONTACT": "",
     "EMDS_METRICS_TOKEN": "",
     "EMDS_ALERT_WEBHOOK": "",
-    "EMDS_FAULTS": "",
+    "EMDS_SIMULATED_FAULTS": "",
     "ENTSOE_ENDPOINT": "https://web-api.tp.entsoe.eu/api",
-    "EMDS_RAW_DAYS": "7",
+    "EMDS_RAW_RETENTION_DAYS": "7",
 }
 """The text that an unset or empty variable stands for; empty where it stands for nothing, or for no one text."""
+RENAMED: Mapping[str, str] = {
+    "EMDS_RIGHTS": "EMDS_REDISTRIBUTABLE_SOURCES",
+    "EMDS_SINCE": "EMDS_START_DATE",
+    "EMDS_MAIL": "EMDS_SMTP_URL",
+    "EMDS_LOCAL": "EMDS_LOCAL_DIR",
+    "EMDS_RAW_DAYS": "EMDS_RAW_RETENTION_DAYS",
+    "EMDS_BUCKET_FRESH_SECONDS": "EMDS_BUCKET_CACHE_SECONDS",
+    "EMDS_WEBHOOK_PRIVATE": "EMDS_ALLOW_PRIVATE_WEBHOOKS",
+    "EMDS_FAULTS": "EMDS_SIMULATED_FAULTS",
+}
+"""Names of 1.0.0 and their successors. A process that finds an old name set does not start."""
 SECRETS = frozenset(
     {
         "EMDS_DATABASE_URL",
         "EMDS_DAGSTER_POSTGRES_URL",
         "EMDS_FACILITATOR_AUTH",
         "EMDS_RPC_URL",
-        "EMDS_MAIL",
+        "EMDS_SMTP_URL",
         "EMDS_METRICS_TOKEN",
         "EMDS_ALERT_WEBHOOK",
     }
 )
 """Never printed: `emds doctor` only says that they are set."""
+
+
+def renamed_faults(environ: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each variable that is set under its old name."""
+    return [f"{old} is now called {new}: rename the variable" for old, new in RENAMED.items() if environ.get(old)]
 
 
 def home_text(environ: Mapping[str, str]) -> str:

@@ -171,7 +171,7 @@ def _sha256(text: str) -> bytes:
 
 def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     gate, now = service.gate, service.gate.now
-    mail = gate.settings.mail
+    mail = gate.settings.smtp_url
     document, token = read_json(request, _MOST_BYTES, '{"email": "..."}'), request.header("HTTP_IDEMPOTENCY_KEY")
     email = document.get("email") if isinstance(document, dict) else None
     if not isinstance(email, str) or not is_address(email.strip()):

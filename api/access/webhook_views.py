@@ -32,7 +32,7 @@ _URL = re.compile(r"[\x21-\x7e]+")
 
 def _subscribe(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     key = service.gate.admit_holder(request)[1].key
-    wanted = _wanted(request, service.settings.webhook_private)
+    wanted = _wanted(request, service.settings.allow_private_webhooks)
     cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
     webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
     return private_json({**_body(webhook), "secret": webhook.secret}, 201)

@@ -58,7 +58,8 @@ _TABLE = (
           "This service has no such metric of the zone. `zones` lists those of which it has."),
     _kind("withheld-by-terms", 404,
           "These figures are collected, but their publisher does not allow passing them on, or asks for permission "
-          "that the owner of this service has not declared (EMDS_RIGHTS).", title="Withheld by the publisher's terms"),
+          "that the operator of this service has not declared (EMDS_REDISTRIBUTABLE_SOURCES).",
+          title="Withheld by the publisher's terms"),
     _kind("method-not-allowed", 405, "The path does not know this method; `Allow` names those it knows."),
     _kind("not-acceptable", 406, "The wanted format is not among those that this path can give."),
     _kind("too-many-keys", 409,

@@ -29,7 +29,7 @@ class PipelineContext:
     ranks: Mapping[str, int]
     configured: Collection[str]
     session: Fetcher
-    raw_days: int = 7
+    raw_retention_days: int = 7
     """So many days every kept answer stays; of older ones the last to each question of a market day."""
 
     @property

@@ -1,7 +1,7 @@
 """The first market day of each feed's partitions, so that a missing partition is a finding.
 
-A feed's partitions begin with the oldest market day within its reach that was ever asked for, or with EMDS_SINCE where
-that is earlier. A feed that was never asked begins 35 days back, or where its publisher's reach begins.
+A feed's partitions begin with the oldest market day within its reach that was ever requested, or with EMDS_START_DATE if
+that is earlier. A feed that was never fetched begins 35 days back, or where its publisher's reach begins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Stored
 
 FIRST_FILL_DAYS = 35
-"""How far back a first fill asks where EMDS_SINCE says nothing."""
+"""How far back a first fill asks where EMDS_START_DATE says nothing."""
 
 
 def load(storage: Storage) -> dict[str, date]:
@@ -58,7 +58,7 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
 def first_day(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
     """Where a feed's partitions begin, whatever its siblings hold; of a yearly feed a year's first day.
 
-    `known`: the days asked for; `since`: EMDS_SINCE; `today` in the feed's zone.
+    `known`: the days asked for; `since`: EMDS_START_DATE; `today` in the feed's zone.
     """
     reached = feed.since if feed.reach_days is None else max(feed.since, today - timedelta(days=feed.reach_days))
     wanted = max(reached, since or today - timedelta(days=FIRST_FILL_DAYS))

@@ -51,5 +51,5 @@ def _twin(source: str) -> Callable[[Request, int], Answer]:
 
 
 def transport(environ: Mapping[str, str]) -> Simulated:
-    """The simulated transport with the faults of EMDS_FAULTS (see `faults`). Raises BadWindow for a bad setting."""
-    return Simulated(parse(environ.get("EMDS_FAULTS", "")))
+    """Return the simulated transport with the faults of EMDS_SIMULATED_FAULTS. Raises BadWindow for a bad setting."""
+    return Simulated(parse(environ.get("EMDS_SIMULATED_FAULTS", "")))

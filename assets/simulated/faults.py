@@ -1,4 +1,6 @@
-"""Faults that can be switched on: EMDS_FAULTS = `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`.
+"""Faults that EMDS_SIMULATED_FAULTS switches on.
+
+An example: `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`.
 
 A fault is `source[.product][#day]:kind[=minutes][@from/to]`. `#day` limits it to requests for that market day,
 `@from/to` to a span of time. Kinds: `timeout`, `429`, `503`, `truncated` (half the body), `changed` (every column,
@@ -54,11 +56,11 @@ def _fault(word: str) -> PlantedFault:
     match = _FORM.fullmatch(word)
     if match is None or match["kind"] not in KINDS:
         raise BadWindow(
-            f"EMDS_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] "
+            f"EMDS_SIMULATED_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] "
             f"with a kind of {', '.join(KINDS)}"
         )
     if not _is_known(match["feed"]):
-        raise BadWindow(f"EMDS_FAULTS: no publisher or feed is called {match['feed']!r}")
+        raise BadWindow(f"EMDS_SIMULATED_FAULTS: no publisher or feed is called {match['feed']!r}")
     span = (clock.instant(match["start"]), clock.instant(match["end"])) if match["start"] else (0, clock.LAST_INSTANT)
     return PlantedFault(match["feed"], match["kind"], int(match["minutes"] or 60), *span, match["day"] or "")
 

@@ -83,7 +83,7 @@ def _open() -> tuple[PipelineContext, list[Fault]]:
 def disk_faults(local: Path) -> list[Fault]:
     """Return that a disk is nearly full."""
     free = shutil.disk_usage(local).free
-    text = f"{free / 1e6:.0f} MB are free in {local}: make room, or set EMDS_RAW_DAYS lower"
+    text = f"{free / 1e6:.0f} MB are free in {local}: make room, or set EMDS_RAW_RETENTION_DAYS lower"
     return [(text, False)] if free < LEAST_FREE_BYTES else []
 
 
@@ -96,7 +96,7 @@ def _credentials(pipeline: PipelineContext, source: Source) -> str:
         need = f"needs {missing}" if missing else "has its credentials" if source.required_env else "needs no key"
         return f"{pipeline.mode}; live it {need}"
     kept_out = source.withheld and source.code not in pipeline.rights
-    return "configured (withheld: not named in EMDS_RIGHTS)" if kept_out else "configured"
+    return "configured (withheld: not named in EMDS_REDISTRIBUTABLE_SOURCES)" if kept_out else "configured"
 
 
 def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:

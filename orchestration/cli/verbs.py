@@ -311,7 +311,7 @@ def copy(source: str, target: str) -> int:
     from orchestration.work import copy
     from warehouse import settings
 
-    return copy.main(source, target, settings.text(os.environ, "EMDS_LOCAL"))
+    return copy.main(source, target, settings.text(os.environ, "EMDS_LOCAL_DIR"))
 
 
 @emds.command()

@@ -68,7 +68,7 @@ def run_now() -> dict[str, int]:
     """Run one round in this environment; return what it did, by name. Raises AccountsUnavailable."""
     settings = Settings.from_environ(os.environ)
     with closing(Database(settings.database_url)) as database:
-        send = sender(settings.webhook_private)
+        send = sender(settings.allow_private_webhooks)
         return dict(run_round(opened(os.environ), database, send, clock.now(), settled_s(settings)))
 
 

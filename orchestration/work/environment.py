@@ -31,17 +31,17 @@ class PipelineSettings:
     """Everything that ingest and Dagster need to know of the environment, but for publishers' credentials."""
 
     home: Home
-    """EMDS_HOME with EMDS_LOCAL, absolute."""
+    """EMDS_HOME with EMDS_LOCAL_DIR, absolute."""
     feeds: str | None
     """EMDS_FEEDS: the mode that an empty warehouse takes; None for its own."""
     rights: frozenset[str]
-    """EMDS_RIGHTS: sources whose figures the owner may pass on, by written permission."""
+    """EMDS_REDISTRIBUTABLE_SOURCES: sources whose figures the owner may pass on, by written permission."""
     since: date | None
-    """EMDS_SINCE: the first market day of partitions and of the first fill; None where it is not set."""
+    """EMDS_START_DATE: the first market day of partitions and of the first fill; None where it is not set."""
     contact: str
     """EMDS_CONTACT."""
-    raw_days: int
-    """EMDS_RAW_DAYS: days of which every kept answer stays."""
+    raw_retention_days: int
+    """EMDS_RAW_RETENTION_DAYS: days of which every kept answer stays."""
     alert_webhook: str = field(repr=False)
     """EMDS_ALERT_WEBHOOK; empty for none."""
     dagster_postgres_url: str = field(repr=False)
@@ -52,28 +52,30 @@ class PipelineSettings:
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> PipelineSettings:
         """Read the settings of an environment. Raises StorageError that names the first wrong variable, no secret."""
-        names = ("EMDS_FEEDS", "EMDS_SINCE", "EMDS_RAW_DAYS", "EMDS_ALERT_WEBHOOK")
-        feeds, since, raw_days, webhook = (text(environ, name) for name in names)
-        rights, known = words(environ, "EMDS_RIGHTS"), sources()
+        names = ("EMDS_FEEDS", "EMDS_START_DATE", "EMDS_RAW_RETENTION_DAYS", "EMDS_ALERT_WEBHOOK")
+        feeds, since, raw_retention_days, webhook = (text(environ, name) for name in names)
+        rights, known = words(environ, "EMDS_REDISTRIBUTABLE_SOURCES"), sources()
         if feeds and feeds not in MODES:
             raise StorageError(f"EMDS_FEEDS={feeds[:40]}: one of {', '.join(MODES)}")
         if unknown := {*rights} - {*known}:
-            raise StorageError(f"EMDS_RIGHTS names no source: {', '.join(sorted(unknown))}; known: {', '.join(known)}")
-        if not (raw_days.isascii() and raw_days.isdigit() and int(raw_days) <= 36600):
-            raise StorageError(f"EMDS_RAW_DAYS={raw_days[:20]}: a number of days")
+            raise StorageError(
+                f"EMDS_REDISTRIBUTABLE_SOURCES names no source: {', '.join(sorted(unknown))}; known: {', '.join(known)}"
+            )
+        if not (raw_retention_days.isascii() and raw_retention_days.isdigit() and int(raw_retention_days) <= 36600):
+            raise StorageError(f"EMDS_RAW_RETENTION_DAYS={raw_retention_days[:20]}: a number of days")
         if webhook and urlsplit(webhook).scheme not in ("http", "https"):
             raise StorageError("EMDS_ALERT_WEBHOOK is not an http(s) address")
         try:
             first_day = date.fromisoformat(since) if since else None
         except ValueError:
-            raise StorageError(f"EMDS_SINCE={since[:40]}: a market day such as 2026-01-01") from None
+            raise StorageError(f"EMDS_START_DATE={since[:40]}: a market day such as 2026-01-01") from None
         return cls(
             home=home.from_environ(environ),
             feeds=feeds or None,
             rights=frozenset(rights),
             since=first_day,
             contact=text(environ, "EMDS_CONTACT"),
-            raw_days=int(raw_days),
+            raw_retention_days=int(raw_retention_days),
             alert_webhook=webhook,
             dagster_postgres_url=_postgres(text(environ, "EMDS_DAGSTER_POSTGRES_URL")),
             run_image=text(environ, "EMDS_RUN_IMAGE"),
@@ -148,7 +150,7 @@ def _context(
         catalogue.ranks(known, settings.rights, mode),
         configured(environ, mode),
         _session(mode, environ, settings, recordings),
-        settings.raw_days,
+        settings.raw_retention_days,
     )
 
 

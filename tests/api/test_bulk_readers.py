@@ -72,7 +72,7 @@ def test_the_service_gives_a_year_in_one_line(
         place: BucketPlace = request.getfixturevalue("bucket_place")
         copy.copy(year.storage, place.open())
         accounts = f"sqlite:///{year.home / 'accounts.sqlite'}"
-        environ = {"EMDS_HOME": place.address, "EMDS_LOCAL": str(place.local), "EMDS_DATABASE_URL": accounts}
+        environ = {"EMDS_HOME": place.address, "EMDS_LOCAL_DIR": str(place.local), "EMDS_DATABASE_URL": accounts}
     key = year.key(year.client())["Authorization"].removeprefix("Bearer ")
     served = serve(year, **environ)
     listing = serve(year, EMDS_BASE_URL=served.url, **environ)

@@ -71,7 +71,7 @@ def mailbox(tmp_path: Path) -> Iterator[Mailbox]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     port = server.server_address[1]
-    service = opened(tmp_path, mail=urlsplit(f"smtp://127.0.0.1:{port}?from=keys@emds.example"))
+    service = opened(tmp_path, smtp_url=urlsplit(f"smtp://127.0.0.1:{port}?from=keys@emds.example"))
     yield Mailbox(service, server, server.mails)
     service.gate.close()
     server.shutdown()
@@ -153,9 +153,9 @@ def test_a_mail_that_cannot_be_sent_leaves_no_key(mailbox: Mailbox) -> None:
 
 
 def test_the_mail_server_is_read_from_the_environment() -> None:
-    read = Settings.from_environ({"EMDS_MAIL": "smtps://me%40x:p%2Fw@mail.example?from=keys@example.org"})
-    assert read.mail
-    assert (read.mail.scheme, read.mail.hostname, read.mail.username) == ("smtps", "mail.example", "me%40x")
+    read = Settings.from_environ({"EMDS_SMTP_URL": "smtps://me%40x:p%2Fw@mail.example?from=keys@example.org"})
+    assert read.smtp_url
+    assert (read.smtp_url.scheme, read.smtp_url.hostname, read.smtp_url.username) == ("smtps", "mail.example", "me%40x")
     assert "p%2Fw" not in repr(read)
     for wrong in (
         "mail.example",
@@ -163,5 +163,5 @@ def test_the_mail_server_is_read_from_the_environment() -> None:
         "http://mail.example?from=k@x.org",
         "smtp://h:no?from=k@x.org",
     ):
-        with pytest.raises(SettingsError, match="EMDS_MAIL"):
-            Settings.from_environ({"EMDS_MAIL": wrong})
+        with pytest.raises(SettingsError, match="EMDS_SMTP_URL"):
+            Settings.from_environ({"EMDS_SMTP_URL": wrong})

@@ -42,7 +42,7 @@ def test_every_path_is_listed_with_its_price() -> None:
 @pytest.mark.slow
 def test_the_lines_of_the_pages_run(market: Any, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first call of README and the calls of docs/changes.md and webhooks.md in a shell; the client's lines."""
-    served = serve(market, EMDS_WEBHOOK_PRIVATE="1").url
+    served = serve(market, EMDS_ALLOW_PRIVATE_WEBHOOKS="1").url
 
     def shell(lines: str, **environ: str) -> str:
         command = "set -e\n" + lines.replace("http://127.0.0.1:8000", served)

@@ -208,7 +208,7 @@ def test_every_statement_runs_on_postgresql(
         first_release(postgres_server)
         postgres_server.empty()
         mail = urlsplit(f"smtp://127.0.0.1:{free_port()}?from=keys@emds.example")
-        service = opened(tmp_path, database_url=postgres_server.url, home=str(tmp_path), mail=mail)
+        service = opened(tmp_path, database_url=postgres_server.url, home=str(tmp_path), smtp_url=mail)
         use_keys(service)
         confirm_by_mail(service, monkeypatch)
         keep_ledger(service.gate.database)

@@ -97,7 +97,7 @@ def test_a_wrong_wish_names_what_is_wrong(rig: Rig, client: FlaskClient) -> None
 
 
 def test_also_a_private_address_names_a_host(rig: Rig) -> None:
-    client = rig.client(webhook_private=True)
+    client = rig.client(allow_private_webhooks=True)
     key = rig.key(client)
     urls = ("http://receiver:8080/", "http://127.0.0.1/", "http:///hook", "http://:80/")
     assert [subscribe(client, key, url=url).status_code for url in urls] == [201, 201, 400, 400]

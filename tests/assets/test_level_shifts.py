@@ -28,7 +28,7 @@ BEST, SECOND = "nyiso.load", "eia.demand"
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
     """Nine days of New York's demand by its own operator."""
-    for name in ("EMDS_FEEDS", "EMDS_FAULTS"):
+    for name in ("EMDS_FEEDS", "EMDS_SIMULATED_FAULTS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_NOW", str(NOW))

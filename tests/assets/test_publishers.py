@@ -156,10 +156,10 @@ def test_a_day_of_scheduled_runs_is_measured_and_drawn(tmp_path: Path, monkeypat
     for step in range(9):
         monkeypatch.setenv("EMDS_NOW", iso(DAY + 6 * HOUR + step * carbon.every_minutes * 60))
         if step == 5:
-            monkeypatch.setenv("EMDS_FAULTS", "neso:503")
+            monkeypatch.setenv("EMDS_SIMULATED_FAULTS", "neso:503")
         pipeline = open_context()
         ingest_days(pipeline, carbon, [today])
-        monkeypatch.delenv("EMDS_FAULTS", raising=False)
+        monkeypatch.delenv("EMDS_SIMULATED_FAULTS", raising=False)
     document = publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, DAY + 9 * HOUR)
     [one] = [e for e in document["publishers"] if e["feed"] == carbon.id]
     assert one["asked"] == {"every_s": carbon.every_minutes * 60, "runs": 9, "requests": 9}

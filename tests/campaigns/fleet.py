@@ -97,7 +97,7 @@ class Parts:
         self.replica_ports = [free_port() for _ in range(REPLICAS)]
         self.address = f"s3://emds/fleet?endpoint=http://127.0.0.1:{self.store_port}"
         self.public = folder / "public"
-        besides = {"EMDS_NOW": now, "EMDS_SINCE": since, "AWS_REGION": CREDENTIALS["AWS_REGION"]}
+        besides = {"EMDS_NOW": now, "EMDS_START_DATE": since, "AWS_REGION": CREDENTIALS["AWS_REGION"]}
         self.engine = Engine(folder, folder / "daemon", besides)
         self._common = self._environ(besides)
         store = (sys.executable, "-m", "tests.stand_ins.object_store", str(folder / "objects"), str(self.store_port))
@@ -123,7 +123,7 @@ class Parts:
             "EMDS_TRUSTED_PROXIES": "127.0.0.0/8",
         }
         given = SERVICES["daemon"]["environment"]
-        assert set(here) | {"EMDS_LOCAL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= set(given)
+        assert set(here) | {"EMDS_LOCAL_DIR", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} <= set(given)
         own = {name: value for name, value in os.environ.items() if not name.startswith(("EMDS_", "DAGSTER_"))}
         away = {"DOCKER_HOST": "tcp://127.0.0.1:1", "DAGSTER_HOME": "", "DAGSTER_DISABLE_TELEMETRY": "1"}
         return own | given | CREDENTIALS | here | besides | away | {"WEB_CONCURRENCY": "1"}
@@ -131,7 +131,7 @@ class Parts:
     def environ(self, name: str, **more: str) -> dict[str, str]:
         """Of one part, whose disk is its own; the engine is there for the daemon alone."""
         engine = {"DOCKER_HOST": self.engine.address} if name == "daemon" else {}
-        return self._common | {"EMDS_LOCAL": str(self.folder / name)} | engine | more
+        return self._common | {"EMDS_LOCAL_DIR": str(self.folder / name)} | engine | more
 
     def emds(self, *verbs: Sequence[str], **more: str) -> None:
         """Verbs one after the other in one process, to their end. Raises RuntimeError where one fails."""

@@ -38,9 +38,11 @@ def days_of(of: Feed, back: int, now: int) -> list[MarketDay]:
 
 def opened(home: Path | str, now: int, local: Path | None = None) -> PipelineContext:
     """The warehouse of a folder, or of a bucket with a folder of this machine, at an instant, simulated."""
-    for name in ("EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS", "EMDS_LOCAL"):
+    for name in ("EMDS_FEEDS", "EMDS_SIMULATED_FAULTS", "EMDS_REDISTRIBUTABLE_SOURCES", "EMDS_LOCAL_DIR"):
         os.environ.pop(name, None)
-    os.environ.update({"EMDS_HOME": str(home), "EMDS_NOW": str(now)} | ({"EMDS_LOCAL": str(local)} if local else {}))
+    os.environ.update(
+        {"EMDS_HOME": str(home), "EMDS_NOW": str(now)} | ({"EMDS_LOCAL_DIR": str(local)} if local else {})
+    )
     return open_context()
 
 

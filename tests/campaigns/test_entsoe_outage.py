@@ -53,7 +53,7 @@ class Served(NamedTuple):
 def pipeline(home: Path, away: Iterable[str]) -> PipelineContext:
     """A simulated pipeline whose terms are those of a live one: what is withheld there is withheld here."""
     faults = ", ".join(f"{name}:503@{AWAY}" for name in away)
-    opened = open_context({"EMDS_HOME": str(home), "EMDS_FEEDS": "simulated", "EMDS_FAULTS": faults})
+    opened = open_context({"EMDS_HOME": str(home), "EMDS_FEEDS": "simulated", "EMDS_SIMULATED_FAULTS": faults})
     return replace(opened, ranks=catalogue.ranks(sources(), (), "live"))
 
 

@@ -19,7 +19,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_no_fault_loses_a_row_serves_a_wrong_one_or_stops_another_zone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("EMDS_HOME", "EMDS_LOCAL", "EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS", "EMDS_RIGHTS"):
+    for name in (
+        "EMDS_HOME",
+        "EMDS_LOCAL_DIR",
+        "EMDS_NOW",
+        "EMDS_FEEDS",
+        "EMDS_SIMULATED_FAULTS",
+        "EMDS_REDISTRIBUTABLE_SOURCES",
+    ):
         monkeypatch.setenv(name, os.environ.get(name, ""))  # put back afterwards, whatever the campaign sets
     verdicts = run(tmp_path, seconds=0, seed=1)
     assert {verdict.kind for verdict in verdicts} == set(KINDS["folder"])

@@ -26,7 +26,9 @@ from tests.stand_ins.processes import descendants, runs
 from tests.stand_ins.receiver import patient
 
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(3600)]
-ENVIRON = {name: value for name, value in os.environ.items() if name not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_FAULTS")}
+ENVIRON = {
+    name: value for name, value in os.environ.items() if name not in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_SIMULATED_FAULTS")
+}
 STEP_WITHIN_S = 600.0
 """A start reaches its step within this time; one that waits for a slot of a dead run never does."""
 FILL_ENDS_WITHIN_S, ALL_END_WITHIN_S = 10.0, 120.0

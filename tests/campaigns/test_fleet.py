@@ -281,7 +281,7 @@ def settle(fleet: Fleet, old_days: Sequence[str]) -> None:
 
 def holds_the_rows_of_an_undisturbed_line(fleet: Fleet, follower: Follower, folder: Path) -> None:
     """What one command brings in of the same days is what the fleet serves, and what its follower holds."""
-    alone = ("EMDS_LOCAL", "EMDS_DATABASE_URL", "EMDS_PUBLISH_TO", "EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE")
+    alone = ("EMDS_LOCAL_DIR", "EMDS_DATABASE_URL", "EMDS_PUBLISH_TO", "EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE")
     verbs = [
         (
             "backfill",
@@ -296,7 +296,7 @@ def holds_the_rows_of_an_undisturbed_line(fleet: Fleet, follower: Follower, fold
         for feed in feeds(source)
     ]
     fleet.parts.emds(*verbs, EMDS_HOME=str(folder / "truth"), **dict.fromkeys(alone, ""))
-    served, unreadable = stored_rows.served(Bucket(fleet.parts.address, folder / "judge", fresh_s=0.0))
+    served, unreadable = stored_rows.served(Bucket(fleet.parts.address, folder / "judge", cache_s=0.0))
     truth, _ = stored_rows.served(Folder(folder / "truth"))
     assert unreadable == []
     assert len(served) > 10_000

@@ -30,7 +30,7 @@ def in_simulated(patch: pytest.MonkeyPatch, home: Path) -> None:
     """The environment of a simulated warehouse."""
     for name, value in {"EMDS_HOME": str(home), "EMDS_NOW": SIMULATED_AT, "DAGSTER_HOME": ""}.items():
         patch.setenv(name, value)
-    for name in ("EMDS_FEEDS", "EMDS_SINCE"):
+    for name in ("EMDS_FEEDS", "EMDS_START_DATE"):
         patch.delenv(name, raising=False)
 
 

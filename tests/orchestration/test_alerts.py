@@ -38,7 +38,7 @@ class Watch:
     """Runs a step as a feed's job over an instance, and lets the sensor look afterwards."""
 
     def __init__(self, home: Path) -> None:
-        self.pipeline = open_context({"EMDS_HOME": str(home), "EMDS_RAW_DAYS": "7"})
+        self.pipeline = open_context({"EMDS_HOME": str(home), "EMDS_RAW_RETENTION_DAYS": "7"})
         self.instance = dg.DagsterInstance.ephemeral()
         self.outages = alerts.Outages(time.time(), {})
 

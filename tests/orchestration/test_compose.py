@@ -27,7 +27,7 @@ SERVICES: dict[str, Any] = model(FLEET)["services"]
 OURS = {name for name, service in SERVICES.items() if "build" in service and "profiles" in service}
 LAUNCHER: dict[str, Any] = yaml.safe_load((DEPLOY / "run_containers.yaml").read_text())["run_launcher"]["config"]
 SCHEMA = files("check_jsonschema") / "builtin_schemas" / "vendor" / "compose-spec.json"
-TESTS_OWN = {"EMDS_NOW", "EMDS_FAULTS", "EMDS_WEBHOOK_PRIVATE"}
+TESTS_OWN = {"EMDS_NOW", "EMDS_SIMULATED_FAULTS", "EMDS_ALLOW_PRIVATE_WEBHOOKS"}
 SOCKET = "/var/run/docker.sock:/var/run/docker.sock"
 
 
@@ -80,7 +80,7 @@ def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None
     assert "CREATE DATABASE dagster;" in (DEPLOY / "databases.sql").read_text()
 
 
-SALES = {"EMDS_DATABASE_URL", "EMDS_RPC_URL", "EMDS_FACILITATOR_AUTH", "EMDS_MAIL", "EMDS_METRICS_TOKEN"}
+SALES = {"EMDS_DATABASE_URL", "EMDS_RPC_URL", "EMDS_FACILITATOR_AUTH", "EMDS_SMTP_URL", "EMDS_METRICS_TOKEN"}
 PUBLISHERS = {name for source in sources().values() for name in source.required_env}
 PIPELINE = {
     "EMDS_DATABASE_URL",  # it delivers webhooks and reconciles payments

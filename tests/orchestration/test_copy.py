@@ -44,7 +44,7 @@ KEYED = (
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("EMDS_HOME", "EMDS_NOW", "EMDS_LOCAL", "EMDS_DATABASE_URL"):
+    for name in ("EMDS_HOME", "EMDS_NOW", "EMDS_LOCAL_DIR", "EMDS_DATABASE_URL"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
 
@@ -94,7 +94,7 @@ def answers(home: str, local: Path, accounts: Path) -> Iterator[tuple[str, int, 
 
 
 def test_from_folder_to_bucket_and_back_every_file_and_every_answer_is_the_same(small, bucket_place, tmp_path, capsys):
-    os.environ["EMDS_LOCAL"] = str(bucket_place.local)
+    os.environ["EMDS_LOCAL_DIR"] = str(bucket_place.local)
     back = tmp_path / "back"
     assert cli.main(["copy", str(small), bucket_place.address]) == 0
     assert cli.main(["copy", bucket_place.address, str(back)]) == 0
@@ -117,7 +117,7 @@ def _copy(small: Path, target: Storage) -> None:
 
 def test_a_killed_copy_is_refused_as_a_warehouse_and_goes_on(small, bucket_place):
     assert bucket_place.killed_at(partial(_copy, small), 121)
-    os.environ.update(EMDS_HOME=bucket_place.address, EMDS_LOCAL=str(bucket_place.local))
+    os.environ.update(EMDS_HOME=bucket_place.address, EMDS_LOCAL_DIR=str(bucket_place.local))
     with pytest.raises(WrongMode):
         open_context()
     count, copied = copy.copy(Folder(small), bucket_place.open())
@@ -141,7 +141,7 @@ def test_a_copy_over_a_warehouse_is_refused_its_own_by_whatever_name_too(tmp_pat
 
 
 def _run(home: str, local: Path) -> tuple[dict, Storage]:
-    os.environ.update(EMDS_HOME=home, EMDS_NOW=str(LATER), EMDS_LOCAL=str(local), EMDS_BUCKET_FRESH_SECONDS="0")
+    os.environ.update(EMDS_HOME=home, EMDS_NOW=str(LATER), EMDS_LOCAL_DIR=str(local), EMDS_BUCKET_CACHE_SECONDS="0")
     pipeline = open_context()
     reports, unpublished = ingest(pipeline, LATER)
     assert not unpublished

@@ -117,7 +117,7 @@ def test_the_pods_share_a_bucket_and_no_disk() -> None:
     ):
         named = {variable["name"]: variable["value"] for variable in given}
         assert named["EMDS_HOME"] == "s3://emds/warehouse"
-        assert named["EMDS_LOCAL"] in {mount["mountPath"] for mount in mounts}
+        assert named["EMDS_LOCAL_DIR"] in {mount["mountPath"] for mount in mounts}
         assert set(named) - {"WEB_CONCURRENCY"} <= set(settings.DEFAULTS)
     assert launcher["volumeMounts"] == deployment["volumeMounts"]
     assert launcher["volumes"] == deployment["volumes"]

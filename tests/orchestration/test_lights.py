@@ -43,7 +43,7 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
         warnings.simplefilter("ignore")
         for name, value in {"EMDS_HOME": str(home), "DAGSTER_HOME": ""}.items():
             patch.setenv(name, value)
-        for name in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_SINCE"):
+        for name in ("EMDS_NOW", "EMDS_FEEDS", "EMDS_START_DATE"):
             patch.delenv(name, raising=False)
         patch.setattr(backfill, "WORKERS", 1)
         feeds = backfill.chosen(SOURCES)

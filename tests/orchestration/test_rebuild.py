@@ -54,7 +54,7 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
     assert len(before) > 2 * 48 * 9
     for key in [*storage.keys("series/"), *storage.keys("published/")]:
         storage.delete(key)
-    monkeypatch.setenv("EMDS_FAULTS", "neso:503")
+    monkeypatch.setenv("EMDS_SIMULATED_FAULTS", "neso:503")
     monkeypatch.setenv("EMDS_NOW", str(NOW + 3600))
     assert main(["rebuild"]) == 0
     assert mix(storage) == before

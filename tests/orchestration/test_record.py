@@ -56,7 +56,7 @@ def recorded(publishers: Publishers, tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert cli.main(["record", str(folder), "--source", code, "--day", DAY]) == 0
         monkeypatch.delenv("EMDS_FEEDS")
         monkeypatch.setenv("EMDS_HOME", str(tmp_path / "replayed"))
-        monkeypatch.setenv("EMDS_RIGHTS", "pjm")
+        monkeypatch.setenv("EMDS_REDISTRIBUTABLE_SOURCES", "pjm")
         return folder
 
     return record

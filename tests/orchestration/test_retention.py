@@ -64,7 +64,7 @@ def test_old_runs_go_and_partitions_stay(instance: dg.DagsterInstance) -> None:
 
 def test_old_answers_are_pruned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
-    monkeypatch.setenv("EMDS_RAW_DAYS", "2")
+    monkeypatch.setenv("EMDS_RAW_RETENTION_DAYS", "2")
     monkeypatch.delenv("EMDS_FEEDS", raising=False)
     pipeline, day = open_context(), date(2026, 11, 1)
     request = Request("neso.generation", "https://example.org/a", days=(day,))

@@ -35,8 +35,8 @@ MONITORING = "run_monitoring: {enabled: true, poll_interval_seconds: 3, free_slo
 @pytest.fixture(scope="module")
 def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
     settings = {
-        "EMDS_SINCE": str(DAYS[0]),
-        "EMDS_FAULTS": f"caiso.demand#{BROKEN}:changed",
+        "EMDS_START_DATE": str(DAYS[0]),
+        "EMDS_SIMULATED_FAULTS": f"caiso.demand#{BROKEN}:changed",
     }
     with serving(tmp_path_factory.mktemp("home"), settings, {"run_monitoring": MONITORING}) as servers:
         yield servers

@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # At a chosen time: in the first hours of a day some publishers have not published anything about the day before.
-ENVIRON = {k: v for k, v in os.environ.items() if k not in ("EMDS_FEEDS", "EMDS_FAULTS", "EMDS_BASE_URL")}
+ENVIRON = {k: v for k, v in os.environ.items() if k not in ("EMDS_FEEDS", "EMDS_SIMULATED_FAULTS", "EMDS_BASE_URL")}
 ENVIRON["EMDS_NOW"] = NOW
 EMDS = (sys.executable, "-u", "-m", "orchestration.cli")
 

@@ -41,25 +41,25 @@ def put(storage: Storage, value: float, known_at: int) -> None:
     folding.fold(storage, "elexon.demand", rows, {}, {"elexon.demand": 1}, known_at, "simulated")
 
 
-def settings_of(place: BucketPlace, folder: Path, fresh_s: int) -> Settings:
+def settings_of(place: BucketPlace, folder: Path, cache_s: int) -> Settings:
     limits = dict.fromkeys(
         ("free_calls_per_minute", "sample_calls_per_day", "signups_per_hour", "key_calls_per_second"), 0
     )
     url = f"sqlite:///{folder / 'accounts.sqlite'}"
-    home = {"home": place.address, "local": str(place.local), "bucket_fresh_s": fresh_s}
+    home = {"home": place.address, "local": str(place.local), "bucket_cache_s": cache_s}
     return Settings(**home, database_url=url, **limits)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fresh_s", [0, 6, 30])
+@pytest.mark.parametrize("cache_s", [0, 6, 30])
 def test_a_row_read_after_its_entry_is_never_older(
-    bucket_place: BucketPlace, tmp_path: Path, clock: Clock, fresh_s: int
+    bucket_place: BucketPlace, tmp_path: Path, clock: Clock, cache_s: int
 ) -> None:
     """By a worker whose caches were filled at any moment before; told by the log and by a message."""
-    writer, chance = bucket_place.open(), random.Random(fresh_s)
+    writer, chance = bucket_place.open(), random.Random(cache_s)
     writer.put(layout.MODE, b"simulated")
     catalogue.publish(writer, sources(), "simulated", (), tuple(sources()), BASE)
-    settings = settings_of(bucket_place, tmp_path, fresh_s)
+    settings = settings_of(bucket_place, tmp_path, cache_s)
     app = create_app(settings, ttl_s=WORKER_TTL_S)
     client = app.test_client()
     secret = client.post("/v1/keys/signup", json={"email": "reader@example.org"}).get_json()["api_key"]
@@ -85,7 +85,7 @@ def test_a_row_read_after_its_entry_is_never_older(
 
     newest = waited = 0
     while newest < 2 or count_entries() <= newest:
-        clock.now += chance.uniform(0.05, 0.5 + fresh_s / 10)
+        clock.now += chance.uniform(0.05, 0.5 + cache_s / 10)
         if chance.random() < 0.2:
             read()
         entries = max(count_entries(), listed())

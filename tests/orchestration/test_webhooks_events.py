@@ -103,7 +103,7 @@ def test_the_command_line_lists_disables_and_delivers(
     post: Post, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("EMDS_HOME", str(post.home))
-    monkeypatch.setenv("EMDS_WEBHOOK_PRIVATE", "1")
+    monkeypatch.setenv("EMDS_ALLOW_PRIVATE_WEBHOOKS", "1")
     monkeypatch.setenv("EMDS_DATABASE_URL", post.url)
     receiver = post.receiver()
     webhook = post.subscribe(receiver.url)

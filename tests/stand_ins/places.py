@@ -40,7 +40,7 @@ class FolderPlace:
     def address(self) -> str:
         return str(self.root)
 
-    def open(self, fresh_s: float = 0.0) -> Storage:
+    def open(self, cache_s: float = 0.0) -> Storage:
         """Its storage."""
         return Folder(self.root)
 
@@ -61,9 +61,9 @@ class BucketPlace:
     def address(self) -> str:
         return f"s3://emds/{self.prefix}?endpoint={self.line.url}"
 
-    def open(self, fresh_s: float = 0.0, **bounds: Any) -> Bucket:
+    def open(self, cache_s: float = 0.0, **bounds: Any) -> Bucket:
         """Its storage as one process has it; another call is another process's."""
-        return Bucket(self.address, self.local, fresh_s=fresh_s, **bounds)
+        return Bucket(self.address, self.local, cache_s=cache_s, **bounds)
 
     def killed_at(self, work: Work, step: int) -> bool:
         """Kills a child before request 1 is forwarded, before its answer comes back, before request 2 and so on."""
@@ -94,5 +94,5 @@ def _id_of(child: Any) -> int:
 
 def _in_child(address: str, local: str, work: Work) -> None:
     os.environ.update(CREDENTIALS)  # its environment is that of whoever first forked one in this process
-    work(Bucket(address, local, fresh_s=0.0))
+    work(Bucket(address, local, cache_s=0.0))
     os._exit(0)

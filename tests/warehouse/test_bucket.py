@@ -36,7 +36,7 @@ def asked(line):
 
 
 def test_what_is_fresh_is_looked_at_once(bucket_place, line):
-    storage = bucket_place.open(fresh_s=60.0)
+    storage = bucket_place.open(cache_s=60.0)
     storage.put("a", b"one")
     storage.put("large", b"one" * 1000)
     line.requests.clear()
@@ -146,7 +146,7 @@ def test_a_loser_does_its_change_again_with_what_lies_there_now(bucket_place):
 
 
 def test_what_was_removed_meanwhile_is_put_anew(bucket_place):
-    storage = bucket_place.open(fresh_s=60.0)
+    storage = bucket_place.open(cache_s=60.0)
     storage.put("a", b"one")
     bucket_place.open().delete("a")
     assert storage.update("a", lambda stored: b"first" if stored is None else b"second")

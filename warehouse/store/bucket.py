@@ -36,18 +36,18 @@ _VERSION = "emdsversion"
 class Bucket:
     """The objects below an address (EMDS_HOME) as storage. Safe for many processes and threads on many machines.
 
-    `local`: a folder of this machine. So many seconds as `fresh_s` what was looked at counts as unchanged. `bounds`:
+    `local`: a folder of this machine. So many seconds as `cache_s` what was looked at counts as unchanged. `bounds`:
     those of `open_store`. One object of this class belongs to one process, not to its forked children.
     """
 
-    def __init__(self, place: StoreAddress | str, local: Path | str, fresh_s: float = 2.0, **bounds: Any) -> None:
+    def __init__(self, place: StoreAddress | str, local: Path | str, cache_s: float = 2.0, **bounds: Any) -> None:
         self.place = address(place) if isinstance(place, str) else place
         self.local = Path(local).absolute()
-        self.fresh_s = fresh_s
+        self.cache_s = cache_s
         self._bounds = bounds
-        self._identities = TtlCache(fresh_s)
-        self._small = TtlCache(fresh_s)
-        self._listings = TtlCache(fresh_s)
+        self._identities = TtlCache(cache_s)
+        self._small = TtlCache(cache_s)
+        self._listings = TtlCache(cache_s)
         self._bucket_exists = False
 
     def __str__(self) -> str:

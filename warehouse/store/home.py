@@ -1,4 +1,4 @@
-"""Where a warehouse lies: EMDS_HOME, a folder or a bucket, and EMDS_LOCAL, a folder of this machine."""
+"""Where a warehouse lies: EMDS_HOME, a folder or a bucket, and EMDS_LOCAL_DIR, a folder of this machine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Home:
     place: Path | StoreAddress
     local: Path
     """For what needs a disk: SQLite, Dagster's home, logs. That of a folder is the folder itself."""
-    fresh_s: float
+    cache_s: float
     """So long a bucket's object counts as unchanged."""
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class Home:
             return Folder(self.place)
         from warehouse.store.bucket import Bucket  # a folder's processes need none of it
 
-        return Bucket(self.place, self.local, self.fresh_s)
+        return Bucket(self.place, self.local, self.cache_s)
 
     def open_to_write(self) -> Storage:
         """The same for whoever is going to write: a folder is made. Raises StorageError."""
@@ -52,26 +52,31 @@ class Home:
         Raises StorageError where nobody said where the accounts beside a bucket lie.
         """
         if not isinstance(self.place, Path):
-            if not any(settings.text(environ, name) for name in ("EMDS_DATABASE_URL", "EMDS_LOCAL")):
+            if not any(settings.text(environ, name) for name in ("EMDS_DATABASE_URL", "EMDS_LOCAL_DIR")):
                 raise StorageError(
                     "EMDS_HOME is an object store: set EMDS_DATABASE_URL for keys, usage and payments, "
-                    "or EMDS_LOCAL to a folder that stays"
+                    "or EMDS_LOCAL_DIR to a folder that stays"
                 )
-            environ["EMDS_LOCAL"] = str(self.local)
+            environ["EMDS_LOCAL_DIR"] = str(self.local)
         environ["EMDS_HOME"] = str(self)
 
 
 def from_environ(environ: Mapping[str, str]) -> Home:
-    """The place that an environment names. Raises StorageError for a wrong address, without repeating it."""
-    fresh = settings.text(environ, "EMDS_BUCKET_FRESH_SECONDS")
+    """Return the place that an environment names.
+
+    Raises StorageError for a variable under its old name, and for a wrong address, which the message does not repeat.
+    """
+    if faults := settings.renamed_faults(environ):
+        raise StorageError("; ".join(faults))
+    fresh = settings.text(environ, "EMDS_BUCKET_CACHE_SECONDS")
     if not (fresh.isascii() and fresh.isdigit() and int(fresh) <= 3600):
-        raise StorageError(f"EMDS_BUCKET_FRESH_SECONDS={fresh[:20]}: a whole number up to 3600")
-    return parse(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL"), float(fresh))
+        raise StorageError(f"EMDS_BUCKET_CACHE_SECONDS={fresh[:20]}: a whole number up to 3600")
+    return parse(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL_DIR"), float(fresh))
 
 
-def parse(text: str, local: str = "", fresh_s: float = 2.0) -> Home:
+def parse(text: str, local: str = "", cache_s: float = 2.0) -> Home:
     """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
     if is_address(text):
-        return Home(address(text), Path(local or "./local").resolve(), fresh_s)
+        return Home(address(text), Path(local or "./local").resolve(), cache_s)
     folder = Path(text).resolve()
-    return Home(folder, folder, fresh_s)
+    return Home(folder, folder, cache_s)
