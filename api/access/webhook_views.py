@@ -74,7 +74,7 @@ def _own(service: Service, request: HttpRequest, webhook: str) -> Webhook:
 def _body(webhook: Webhook) -> dict[str, Any]:
     return {
         **{name: getattr(webhook, name) for name in ("id", "url", "events", "zones", "threshold", "created")},
-        "state": "disabled" if webhook.disabled else "failing" if webhook.failing_since else "good",
+        "state": "disabled" if webhook.disabled else "failing" if webhook.failing_since else "active",
         "reason": webhook.disabled or webhook.last_error or None,
         "failing_since": webhook.failing_since,
         "next_attempt_at": webhook.next_at if webhook.failing_since and not webhook.disabled else None,

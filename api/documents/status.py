@@ -122,7 +122,7 @@ def _entry(
         "last_error": "; ".join(errors),
         "state": health.worst(s.state for s in standing),
         "expected_by": min((s.expected_by for s in standing if s.expected_by is not None), default=None),
-        "serving": {metric: serving[zone, metric] for metric in sorted(by_metric) if (zone, metric) in serving},
+        "served_by": {metric: serving[zone, metric] for metric in sorted(by_metric) if (zone, metric) in serving},
     }
 
 

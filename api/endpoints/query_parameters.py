@@ -59,7 +59,7 @@ INTERVAL = choice(
     "interval", "Time-weighted means over UTC hours (`1h`) or the zone's civil days (`1d`), ISO weeks (`1w`), months "
     "(`1mo`) or years (`1y`), each row with `samples` and `coverage`, from days on with its civil `date`. An interval "
     "of which less than half is covered is left out; once it has begun, `gaps` list it with its `coverage`. `stored`: "
-    "the rows themselves.", list(LONGEST), unset="stored")
+    "the rows themselves.", list(LONGEST), unset="original")
 TIME = choice(
     "time", "Adds `time` to every row, RFC 3339: `utc`, or `local` in the zone's civil time with its offset. "
     "`unix`: `ts` alone.", ("utc", "local"), unset="unix")
@@ -112,7 +112,8 @@ WITHIN = or_unset(hours(
 BETWEEN = civil_times(
     "between", "Only between these times of the zone's civil day, in quarter hours, across midnight too: "
     "`22:00-07:00`.")
-KIND = choice("kind", "`lowest`: the cheapest block; `highest`: the dearest.", ("lowest", "highest"), "lowest")
+FIND = choice(
+    "find", "`lowest`: the cheapest block. `highest`: the most expensive block.", ("lowest", "highest"), "lowest")
 WINDOW_METRIC = choice(
     "metric", "What is compared; carbon intensity is known ahead in GB and DK-1.",
     [metric for metric, of in metrics.METRICS.items() if of.in_windows], "price")

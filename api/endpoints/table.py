@@ -52,7 +52,7 @@ _PRESENT = (
              "intervals, with `kwh` and `kw` also the cost. Method: /docs/windows. Where nothing is known ahead, "
              "`available` is false and nothing is charged.",
              takes(query.HOURS, query.SLOTS, query.KWH, query.KW, query.FROM, query.TO, query.WITHIN, query.BETWEEN,
-                   query.KIND, query.WINDOW_METRIC), _ALL,
+                   query.FIND, query.WINDOW_METRIC), _ALL,
              "0.005", "The cheapest or dearest hours of one zone's known prices ahead"),
     Endpoint("records", "/v1/records/{zone}", "Now", "Records", "Records of a series",
              "The highest and the lowest value and the longest run of negative prices, of all time and of each "

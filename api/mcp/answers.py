@@ -97,8 +97,8 @@ def _filtered(catalogue: Catalogue, document: Document, arguments: Arguments, sa
         ]
         for name in ("attribution", "license"):
             body[name] = "; ".join(dict.fromkeys(of[name] for of in terms))
-        silent = [zone for zone, of in members.items() if not of["metrics"]]
-        body |= {"values": text.ranked(members), "silent": silent}
+        without_data = [zone for zone, of in members.items() if not of["metrics"]]
+        body |= {"values": text.ranked(members), "zones_without_data": without_data}
     return ToolAnswer(text.snapshot(body), text.with_times(body), 1, valid_until)
 
 
@@ -132,7 +132,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
         body, rows = window_statistics.statistics_of(service.reader, catalogue, sampled, above, below)
         first = catalogue.entry(zone, request.stored[0]).get("first")
         if first is not None and first > request.start:
-            body["held"] = {"first": first}
+            body["available_range"] = {"first": first}
         return _worded("statistics", body, rows)
 
     return ToolRequest(name, f"/v1/{name}/{zone}", answer)
@@ -154,11 +154,11 @@ def _summed(page: Mapping[str, Any]) -> dict[str, Any]:
     by_series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for entry in page["entries"]:
         by_series.setdefault((entry["zone"], entry["metric"], entry.get("market", "")), []).append(entry)
-    corrected, only_new = [], dict[str, list[str]]()
+    corrected, new_rows_only = [], dict[str, list[str]]()
     for (zone, metric, market), entries in sorted(by_series.items()):
         corrections = [entry for entry in entries if entry["changed"] or entry["withdrawn"] != 0]
         if not corrections:
-            only_new.setdefault(zone, []).append(f"{metric} {market}".rstrip())
+            new_rows_only.setdefault(zone, []).append(f"{metric} {market}".rstrip())
             continue
         series: dict[str, Any] = {"zone": zone, "metric": metric, **({"market": market} if market else {})}
         for name in ("added", "changed", "withdrawn"):
@@ -168,4 +168,4 @@ def _summed(page: Mapping[str, Any]) -> dict[str, Any]:
             series[f"{name}_time"] = iso(bound(entry[name] for entry in corrections))
         corrected.append({**series, "feeds": sorted({entry["feed"] for entry in corrections if entry["feed"]})})
     members = {name: page[name] for name in ("next", "more", "oldest")}
-    return {"corrected": corrected, "only_new": only_new, "entries": page["count"], **members}
+    return {"corrected": corrected, "new_rows_only": new_rows_only, "entries": page["count"], **members}

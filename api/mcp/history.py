@@ -156,24 +156,26 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
 
 
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
-    """Say as `reason` why a window has no rows and what to request, and as `held` which span of one zone has rows."""
+    """Say as `reason` why a window has no rows and what to request, and as `available_range` which span has some."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     if request.as_of is not None and pages.answer(service.reader, catalogue, current).rows:
         return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
     entry = {} if request.several else catalogue.entry(request.zones[0], request.stored[0])
     span = text.with_times({name: entry[name] for name in ("first", "last")}) if entry.get("first") else {}
     is_within = bool(span) and span["first"] <= request.start and request.end <= span["last"] and not request.borders
-    held = {"held": span} if span and not request.borders else {}  # the catalogue lists the span of a zone's net
-    if request.metric not in YEARLY and (is_within or not held):
+    available = (
+        {"available_range": span} if span and not request.borders else {}
+    )  # the catalogue lists the span of a zone's net
+    if request.metric not in YEARLY and (is_within or not available):
         nearest = _nearest(service, current)
         none = "No border has a row" if request.borders else "There are no rows"
         if nearest or is_within or request.borders:
             nearby = (
                 f"{nearest}. Request a longer window" if nearest else f"there are none within {_NEARBY_DAYS} days of it"
             )
-            return held | {"reason": f"{none} in this window; {nearby}."}
-    if not held:
+            return available | {"reason": f"{none} in this window; {nearby}."}
+    if not available:
         return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
     until = iso(interval_end(entry["last"], "1y")) if request.metric in YEARLY else span["last_time"]
     words = f"Held are intervals from {span['first_time']} to {until}"
-    return held | {"reason": f"{words}: ask for a window in that span, or widen the window."}
+    return available | {"reason": f"{words}: ask for a window in that span, or widen the window."}

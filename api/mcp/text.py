@@ -111,7 +111,9 @@ def _basis(metric: str, member: Mapping[str, Any]) -> str:
 def snapshot(body: Mapping[str, Any]) -> str:
     """A line for each metric and unit with the values of zones, the highest first."""
     if "values" in body:
-        return words("snapshot", body, body["values"], body["silent"], [body])
+        return words("snapshot", body, body["values"], body["zones_without_data"], [body])
     members = body["zones"]
-    silent = [zone for zone, member in members.items() if not member["metrics"]]
-    return words("snapshot", body, ranked(members), silent, [members[zone] for zone in members if zone not in silent])
+    without_data = [zone for zone, member in members.items() if not member["metrics"]]
+    return words(
+        "snapshot", body, ranked(members), without_data, [members[zone] for zone in members if zone not in without_data]
+    )

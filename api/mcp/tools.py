@@ -46,7 +46,7 @@ _CHANGES = _schema(
     "Changes", count=None, docs=None, entries={"type": "integer"}, corrected=_as(
         "array", "Series with corrections: rows added, changed and withdrawn, within first_time to last_time, the last "
         "correction at at_time, and its feeds."),
-    only_new=_as("object", "By zone: the metrics that only got new rows."))
+    new_rows_only=_as("object", "By zone: the metrics that only got new rows."))
 _HISTORY = _schema(
     "Series", zone={"type": "string"}, gaps={"type": "array"}, start_time=_TIME, columns=_as(
         "object", "All rows, as arrays of one length: time (UTC), or date (civil) of days and longer; and value, or an "
@@ -55,7 +55,7 @@ _HISTORY = _schema(
     constant=_as("object", "What all rows share, such as unit, or all of a fuel, border or zone, by its name."),
     clock=_as("object", "The civil clock of the rows: tz, and its utc_offsets by the time from which on."),
     next=_as("object", "Where rows were left out: what to call again with, other arguments unchanged."),
-    reason=_as("string", "Where there are no rows: why; and held, the first and last interval of the zone."),
+    reason=_as("string", "Where there are no rows: why; and available_range, the first and last interval of the zone."),
     **dict.fromkeys(("data", "gaps_truncated", "attribution", "license", "known_since")))
 # fmt: on
 
@@ -121,7 +121,7 @@ TOOLS = dict((
         "operator's own forecast (price in Australia, carbon in GB and DK-1), and whether it is now; with "
         "slots single intervals, with kwh and kw the cost. Where nothing is known ahead available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
-         takes.KIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
+         takes.FIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
         _schema("Windows", start_time=_TIME), answers.find_window),
     _tool(
         "get_statistics", "Get statistics of a window",

@@ -97,7 +97,8 @@ MARKET_DATA: dict[str, Schema] = {
          " nothing. Never a secret.", "text"),
         ("state", "Against the feeds' own schedules.", choice("ok", "late", "down", "unknown")),
         ("expected_by", "Unix seconds by which the next figures are due; null where not known.", "instant?"),
-        ("serving", "By metric: the feed, of whatever source, that the zone's newest row comes from.", keyed("text"))),
+        ("served_by", "For each metric, the feed that provides the zone's newest row, whatever its source.",
+         keyed("text"))),
     "Status": record(
         ("now", "Unix seconds of the answer.", "instant"),
         ("sources", "One entry a source and zone.", listed("SourceFreshness")),
@@ -200,7 +201,7 @@ MARKET_DATA: dict[str, Schema] = {
     "Windows": record(
         "zone",
         ("metric", "Metric of the rows.", "WindowMetric"),
-        ("kind", "`lowest` or `highest`.", "WindowKind"),
+        ("find", "`lowest` or `highest`.", "WindowFind"),
         ("hours", "Length in hours; of slots the sum, null where there are none.", "number?"),
         ("within_hours", "How far ahead blocks may end, in hours; null for all that is known.", "number?"),
         ("between?", "Times of the civil day that it lies between, as asked for.", "text"),

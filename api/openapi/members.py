@@ -81,7 +81,7 @@ WORDS: dict[str, Schema] = {
     "FileMetric": choice(*METRICS),
     "WindowMetric": choice(*(metric for metric, of in METRICS.items() if of.in_windows)),
     "RecordMetric": choice(*SCALAR),
-    "WindowKind": choice("lowest", "highest"),
+    "WindowFind": choice("lowest", "highest"),
 }
 """Words that openapi-generator would otherwise name after the path and after the member, twice."""
 
@@ -154,7 +154,6 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "p90": ("The value that nine tenths of the time lie below, in the unit of the values.", "number"),
     "median": ("Median; null without rows.", "number?"),
     "p95": ("95th percentile; null without rows.", "number?"),
-    "worst": ("The largest; null without rows.", "number?"),
     "vs_horizon_mean": ("Mean less the horizon's mean, in the unit of the values.", "number"),
     "vs_horizon_mean_pct": (
         "The same as a percentage of the horizon's mean; null if the mean is negative or the horizon's is below 1.",

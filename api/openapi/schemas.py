@@ -24,7 +24,7 @@ _WEBHOOK: tuple[Member, ...] = (
     ("id", "The webhook's id.", "text"), *_URL_EVENTS, ("zones", *_OF_ZONES), ("threshold", *_THRESHOLD),
     ("created", "Unix seconds.", "instant"),
     ("state", "`failing`: tried again with growing pauses; `disabled`: after 24 hours without a delivery.",
-     choice("good", "failing", "disabled")),
+     choice("active", "failing", "disabled")),
     ("reason", "Why the last try failed, or why it is disabled.", "text?"),
     ("failing_since", "Unix seconds of the first failed try since the last delivery, if any.", "instant?"),
     ("next_attempt_at", "Unix seconds of the next try; null while all is well.", "instant?"),
@@ -33,6 +33,7 @@ _WEBHOOK: tuple[Member, ...] = (
     ("waiting", "Messages still to deliver.", "whole"),
     "docs",
 )
+_SPREAD: tuple[Member, ...] = ("median", "p95", ("max", "The largest value; null without rows.", "number?"))
 _QUOTA: tuple[Member, ...] = (
     ("limit", "Answers a day.", "whole"),
     ("window", "The period that the quota counts.", text(const="day")),
@@ -77,10 +78,10 @@ SCHEMAS: dict[str, Schema] = {
     "Publisher": record(
         "source", "feed", "month",
         ("complete", "Whether the month has ended.", "flag"),
-        ("asked", "Requests to the publisher.", record(
-            ("every_s", "Seconds between two scheduled runs.", "whole"),
-            ("runs", "Runs that asked.", "whole"),
-            ("requests", "Requests sent.", "whole"))),
+        ("requests", "Requests sent to the publisher.", record(
+            ("poll_interval_s", "Seconds between two scheduled fetches.", "whole"),
+            ("runs", "Number of fetch runs.", "whole"),
+            ("count", "Number of requests sent.", "whole"))),
         ("failures", "Requests that failed.", record(
             ("total", "All failures.", "whole"),
             ("by_kind", "Number by kind of failure.", keyed("whole")))),
@@ -88,18 +89,21 @@ SCHEMAS: dict[str, Schema] = {
         ("intervals", "Intervals against the feed's own calendar; null where it has none.", or_null(record(
             ("due", "Intervals that were due.", "whole"),
             ("missing", "Intervals without a row.", "whole"),
-            ("holes", "Unbroken runs of missing intervals.", "whole"),
-            ("longest_hole_s", "Seconds of the longest hole.", "whole")))),
-        ("late_s", "Seconds from the end of an interval until its row was first seen.", record(
-            "rows", ("unwatched", "Rows first seen by a back-fill, whose lateness is not known.", "whole"),
-            "median", "p95", "worst")),
+            ("gap_count", "Number of gaps.", "whole"),
+            ("longest_gap_s", "Length of the longest gap in seconds.", "whole")))),
+        ("delay_s", "Delay in seconds from the usual publication time until the row was first seen. Negative if it was "
+         "early.", record(
+             "rows",
+             ("unmeasured", "Rows whose delay is unknown, because this service was not polling the feed when they were "
+              "published.", "whole"),
+             *_SPREAD)),
         ("revised", "Values that the publisher changed.", record(
             "rows",
             ("share", "Share of the rows that were revised; null where no row was watched.", "fraction?"),
             ("withdrawn", "Rows that the publisher took back.", "whole"),
-            ("after_s", "Seconds from when a value was first seen to its revision.", record("median", "p95", "worst")),
+            ("revision_delay_s", "Seconds from the first value to its revision.", record(*_SPREAD)),
             ("by", "Size of the revisions; null where there are none.", or_null(listed(record(
-                ("metric", "Metric of the rows.", "text"), "unit", "median", "p95", "worst"))))))),
+                ("metric", "Metric of the rows.", "text"), "unit", *_SPREAD))))))),
     "Change": record(
         ("id", "The cursor after this entry. Opaque; ascends.", "text"),
         ("at", "Unix seconds when the rows were in place.", "instant"),
@@ -179,7 +183,8 @@ SCHEMAS: dict[str, Schema] = {
         ("basis?", "Of carbon intensity: who says so.", choice("published", "estimate")),
         ("includes_imports?", "Of carbon intensity: whether electricity from other zones counts.", "flag"),
         ("same_as?", "The stored metric of which this is another name.", "FileMetric"),
-        ("silent_borders?", "Interchange: neighbours that are silent while other borders report.", listed("text"))),
+        ("borders_without_data?", "For interchange: neighbours without data while other borders report.",
+         listed("text"))),
     "Catalogue": record(
         "generated",
         ("mode", "Simulated, live, or from recordings.", choice("simulated", "live", "recorded")),

@@ -91,7 +91,7 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
                 f"lasts {_number(longest)} hours, and the block {_number(seconds)}: name a longer span, or fewer hours"
             )
             raise parameters.invalid([ParameterFault("between", "out-of-range", detail)])
-    wanted = WindowQuery(query["kind"], seconds, query["slots"], start, end, query["within"], query["between"])
+    wanted = WindowQuery(query["find"], seconds, query["slots"], start, end, query["within"], query["between"])
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 
 
@@ -110,7 +110,7 @@ def _body(
     body: dict[str, Any] = {
         "zone": zone_id,
         "metric": metric.value,
-        "kind": wanted.kind,
+        "find": wanted.find,
         "hours": _number(wanted.seconds) if wanted.slots is None else None,
         "within_hours": None if wanted.within is None else _number(wanted.within),
     }

@@ -135,13 +135,17 @@ def _entry(measured: FeedStats, attempted: Attempts, is_withheld: bool) -> Entry
         {"metric": metric, "unit": unit, **_spread(np.concatenate(parts), 4)}
         for (metric, unit), parts in sorted(measured.by.items())
     ]
-    watched = sum(map(len, measured.late))
+    watched = sum(map(len, measured.delays))
     return {
         "source": feed.source,
         "feed": feed.id,
         "month": month,
         "complete": clock.month_window(month).end <= measured.now,
-        "asked": {"every_s": feed.every_minutes * 60, "runs": attempted.runs, "requests": attempted.requests},
+        "requests": {
+            "poll_interval_s": feed.every_minutes * 60,
+            "runs": attempted.runs,
+            "count": attempted.requests,
+        },
         "failures": {"total": sum(attempted.failures.values()), "by_kind": dict(sorted(attempted.failures.items()))},
         "rows": measured.rows,
         "intervals": None
@@ -149,15 +153,15 @@ def _entry(measured: FeedStats, attempted: Attempts, is_withheld: bool) -> Entry
         else {
             "due": measured.due,
             "missing": measured.missing,
-            "holes": measured.holes,
-            "longest_hole_s": measured.longest_hole_s,
+            "gap_count": measured.gap_count,
+            "longest_gap_s": measured.longest_gap_s,
         },
-        "late_s": {"rows": watched, "unwatched": measured.unwatched, **_times(measured.late)},
+        "delay_s": {"rows": watched, "unmeasured": measured.unmeasured, **_times(measured.delays)},
         "revised": {
             "rows": measured.revised,
             "share": round(measured.revised / measured.rows, 4) if watched else None,
             "withdrawn": measured.withdrawn,
-            "after_s": _times(measured.after),
+            "revision_delay_s": _times(measured.revision_delays),
             "by": None if is_withheld else by,
         },
     }
@@ -168,13 +172,13 @@ def _times(parts: Sequence[Ints]) -> Entry:
 
 
 def _spread(values: Floats, digits: int) -> Entry:
-    """Median, 95th percentile and worst, by nearest rank: each is a value that occurred; null without values."""
+    """Median, 95th percentile and maximum, by nearest rank: each is a value that occurred; null without values."""
     if not len(values):
-        return {"median": None, "p95": None, "worst": None}
+        return {"median": None, "p95": None, "max": None}
     ordered = np.sort(values)
     picked = {
         "median": ordered[-(-len(ordered) // 2) - 1],
         "p95": ordered[-(-len(ordered) * 95 // 100) - 1],
-        "worst": ordered[-1],
+        "max": ordered[-1],
     }
     return {name: int(value) if digits == 0 else round(float(value), digits) for name, value in picked.items()}

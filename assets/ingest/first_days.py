@@ -1,7 +1,7 @@
 """The first market day of each feed's partitions, so that a missing partition is a finding.
 
-A feed's partitions begin with the oldest market day within its reach that was ever requested, or with EMDS_START_DATE if
-that is earlier. A feed that was never fetched begins 35 days back, or where its publisher's reach begins.
+A feed's partitions begin with the oldest market day within its reach that was ever requested, or with EMDS_START_DATE
+if that is earlier. A feed that was never fetched begins 35 days back, or where its publisher's reach begins.
 """
 
 from __future__ import annotations

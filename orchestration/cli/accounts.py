@@ -122,7 +122,7 @@ def list_webhooks() -> None:
         subscribed = webhooks.listed(database)
     print(f"{len(subscribed)} webhooks, {sum(each.waiting for each in subscribed)} messages wait")
     for each in subscribed:
-        state = "disabled" if each.disabled else "failing" if each.failing_since else "good"
+        state = "disabled" if each.disabled else "failing" if each.failing_since else "active"
         events, zones = (",".join(names) for names in (each.events, each.zones or ("all",)))
         print(
             f"{each.id}  key {each.key:>4}  {state:9} delivered {each.delivered:>6}  waiting {each.waiting:>4}  "

@@ -334,14 +334,14 @@ def test_the_descriptions_name_every_file_with_its_hash_and_licence(noon: FlaskC
 WINDOW = "/v1/windows/DE-LU?hours=1"
 STATS = "/v1/demand/GB?stats=true&start=2026-03-29"
 FILE = "/v1/bulk/price/GB/2026-03.parquet"
-COUNTED = [WINDOW, f"{WINDOW}&kind=highest", STATS, f"{STATS}&above=31000", FILE]
+COUNTED = [WINDOW, f"{WINDOW}&find=highest", STATS, f"{STATS}&above=31000", FILE]
 EMPTY = ["/v1/windows/GB?hours=1", "/v1/demand/GB?stats=true&start=100001000&end=100002000"]
 """Answers that cost no money, since nothing is known; of a key's day each is one, as an answer without rows is."""
 NOT_COUNTED = {
     "/v1/windows/DE-LU?hours=0": 400,
     "/v1/windows/DE-LU?hours=nan": 400,
     "/v1/windows/DE-LU?hours=1&within=0": 400,
-    "/v1/windows/DE-LU?hours=1&kind=best": 400,
+    "/v1/windows/DE-LU?hours=1&find=best": 400,
     "/v1/windows/XX?hours=1": 404,
     f"{STATS}&limit=5": 400,
     f"{STATS}&above=inf": 400,

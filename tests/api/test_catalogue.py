@@ -43,7 +43,7 @@ def test_status_names_every_source_and_zone(market: Any) -> None:
     assert status["now"] == market.now
     pairs = [(member["source"], member["zone"]) for member in status["sources"]]
     assert pairs == sorted({(f.source, z) for s in market.sources.values() for f in s.feeds for z in f.zones})
-    members = {"source", "zone", "last_ok", "last_error", "state", "expected_by", "serving"}
+    members = {"source", "zone", "last_ok", "last_error", "state", "expected_by", "served_by"}
     assert all(set(m) == members for m in status["sources"])
 
 
@@ -52,7 +52,7 @@ def test_the_serving_feed_is_the_one_that_reaches_furthest_then_the_best_ranked(
     for north, south, serving in ((0, 0, None), (0, now, "south.hourly"), (now, now, "north.grid")):
         note(market.storage, "north", [Health("north.grid", "GB", data_until=north)])
         note(market.storage, "south", [Health("south.hourly", "GB", data_until=south)])
-        assert entry(client, "south", "GB")["serving"].get("demand") == serving
+        assert entry(client, "south", "GB")["served_by"].get("demand") == serving
 
 
 @pytest.mark.parametrize(("days_ago", "serving"), [(0, "north.ahead"), (1, "north.ahead"), (3, "south.ahead")])
@@ -68,7 +68,7 @@ def test_of_forecasts_the_best_ranked_feed_serves_as_far_ahead_as_its_vintages_r
         reached = {Forecast.DEMAND.value: rig.now - (DAY * days_ago - 60 if rank == 1 else 0)}
         note(rig.storage, code, [Health(own.id, "GB", data_until=rig.now, reached=reached)])
     rig.publish()
-    assert entry(rig.client(), "north", "GB")["serving"] == {"demand_forecast": serving}
+    assert entry(rig.client(), "north", "GB")["served_by"] == {"demand_forecast": serving}
 
 
 def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> None:

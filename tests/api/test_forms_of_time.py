@@ -270,7 +270,7 @@ def test_a_redirect_counts_and_costs_nothing(client: Any, key: dict[str, str]) -
         "/v1/map/snapshot?sample=true&metric=Price&zone=uk,France",
         "/v1/bulk?metric=carbon_intensity&zones=gb",
         "/v1/price/GB?format=CSV&order=DESC",
-        "/v1/interchange/GB?stats=true&limit=1000&order=asc&format=json&interval=stored&by=net&cursor=first",
+        "/v1/interchange/GB?stats=true&limit=1000&order=asc&format=json&interval=original&by=net&cursor=first",
     ],
 )
 def test_other_spellings_are_taken(client: Any, key: dict[str, str], query: str) -> None:

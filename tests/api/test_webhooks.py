@@ -32,7 +32,7 @@ def test_a_subscription_is_made_shown_and_ended(rig: Rig, client: FlaskClient) -
     assert body["secret"].startswith("whsec_")
     assert body["zones"] == ["GB", "FR"]
     assert body["threshold"] == 120
-    assert body["state"] == "good"
+    assert body["state"] == "active"
     found = client.get(f"/v1/webhooks/{body['id']}", headers=key).get_json()
     assert found == {name: value for name, value in body.items() if name != "secret"}
     assert client.get("/v1/webhooks", headers=key).get_json() == {"count": 1, "webhooks": [found]}

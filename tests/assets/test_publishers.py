@@ -60,8 +60,8 @@ def test_lateness_counts_from_the_usual_time_of_publication(storage: Folder) -> 
         start = DAY + number * HALF
         known(storage, start + HALF + LAG + late, {start: 50.0 + number})
     one = entry(storage, DAY + 12 * HOUR)
-    assert one["late_s"] == {"rows": 4, "unwatched": 0, "median": 120, "p95": 4000, "worst": 4000}
-    assert one["asked"] == {"every_s": FEED.every_minutes * 60, "runs": 2, "requests": 2}
+    assert one["delay_s"] == {"rows": 4, "unmeasured": 0, "median": 120, "p95": 4000, "max": 4000}
+    assert one["requests"] == {"poll_interval_s": FEED.every_minutes * 60, "runs": 2, "count": 2}
 
 
 def test_rows_that_were_not_waited_for_tell_nothing_of_lateness(storage: Folder) -> None:
@@ -72,9 +72,9 @@ def test_rows_that_were_not_waited_for_tell_nothing_of_lateness(storage: Folder)
     known(storage, due + 42 * HOUR, {DAY + HALF: 2.0})
     known(storage, DAY + 45 * HOUR + HALF + LAG + 90, {DAY + 45 * HOUR: 3.0})
     one = entry(storage, DAY + 70 * HOUR)
-    assert one["late_s"]["rows"] == 1
-    assert one["late_s"]["unwatched"] == 2
-    assert one["late_s"]["worst"] == 90
+    assert one["delay_s"]["rows"] == 1
+    assert one["delay_s"]["unmeasured"] == 2
+    assert one["delay_s"]["max"] == 90
 
 
 def test_a_daily_feed_is_due_at_its_hour_on_the_days_of_its_own_clock() -> None:
@@ -103,8 +103,8 @@ def test_a_revision_is_told_once_with_its_delay_and_amount(storage: Folder) -> N
     assert one["revised"]["share"] is None, "nobody watched"
     watch(storage, DAY - HOUR, at + 5 * HOUR)
     assert entry(storage, at + 5 * HOUR)["revised"]["share"] == 0.3333
-    assert one["revised"]["after_s"] == {"median": 7200, "p95": 7200, "worst": 7200}
-    assert one["revised"]["by"] == [{"metric": "price", "unit": "GBP/MWh", "median": 2.5, "p95": 2.5, "worst": 2.5}]
+    assert one["revised"]["revision_delay_s"] == {"median": 7200, "p95": 7200, "max": 7200}
+    assert one["revised"]["by"] == [{"metric": "price", "unit": "GBP/MWh", "median": 2.5, "p95": 2.5, "max": 2.5}]
 
 
 def test_a_withdrawn_row_is_counted_and_is_a_hole(storage: Folder) -> None:
@@ -116,7 +116,7 @@ def test_a_withdrawn_row_is_counted_and_is_a_hole(storage: Folder) -> None:
     folding.fold(storage, FEED.id, rows, spans, RANKS, DAY + 5 * HOUR, "live")
     one = entry(storage, DAY + 3 * HOUR + LAG + FEED.publication.grace_minutes * 60)
     assert one["revised"]["withdrawn"] == 1
-    assert one["intervals"] == {"due": 6, "missing": 1, "holes": 1, "longest_hole_s": HALF}
+    assert one["intervals"] == {"due": 6, "missing": 1, "gap_count": 1, "longest_gap_s": HALF}
 
 
 def test_holes_are_told_from_the_first_row_to_what_is_due(storage: Folder) -> None:
@@ -124,7 +124,7 @@ def test_holes_are_told_from_the_first_row_to_what_is_due(storage: Folder) -> No
     known(storage, DAY + 6 * HOUR, {DAY + n * HALF: 1.0 + n for n in here})
     due = DAY + 12 * HALF
     one = entry(storage, due + LAG + FEED.publication.grace_minutes * 60)
-    assert one["intervals"] == {"due": 12, "missing": 7, "holes": 3, "longest_hole_s": 3 * HALF}
+    assert one["intervals"] == {"due": 12, "missing": 7, "gap_count": 3, "longest_gap_s": 3 * HALF}
     assert not one["complete"]
 
 
@@ -162,8 +162,8 @@ def test_a_day_of_scheduled_runs_is_measured_and_drawn(tmp_path: Path, monkeypat
         monkeypatch.delenv("EMDS_SIMULATED_FAULTS", raising=False)
     document = publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, DAY + 9 * HOUR)
     [one] = [e for e in document["publishers"] if e["feed"] == carbon.id]
-    assert one["asked"] == {"every_s": carbon.every_minutes * 60, "runs": 9, "requests": 9}
+    assert one["requests"] == {"poll_interval_s": carbon.every_minutes * 60, "runs": 9, "count": 9}
     assert one["failures"] == {"total": 1, "by_kind": {"server": 1}}
-    assert one["late_s"]["rows"] == 4
-    assert one["late_s"]["unwatched"] == one["rows"] - 4, "the rows of the first run had been out for hours"
-    assert -carbon.publication.lag_minutes * 60 <= one["late_s"]["worst"] <= 2 * carbon.every_minutes * 60
+    assert one["delay_s"]["rows"] == 4
+    assert one["delay_s"]["unmeasured"] == one["rows"] - 4, "the rows of the first run had been out for hours"
+    assert -carbon.publication.lag_minutes * 60 <= one["delay_s"]["max"] <= 2 * carbon.every_minutes * 60

@@ -20,12 +20,12 @@ from service import SECONDS, get
 HOUR = 3600
 QUESTIONS: list[dict[str, object]] = [
     *({"hours": hours} for hours in (1, 2, 3, 4, 6, 8)),
-    *({"hours": hours, "kind": "highest"} for hours in (1, 3)),
+    *({"hours": hours, "find": "highest"} for hours in (1, 3)),
     {"hours": 2, "within": "7h"},
     {"hours": 2, "between": "22:15-07:00"},
     {"kwh": 22, "kw": "7.4"},
     *({"slots": count} for count in (1, 5)),
-    {"slots": 3, "kind": "highest", "between": "07:00-22:00"},
+    {"slots": 3, "find": "highest", "between": "07:00-22:00"},
 ]
 AHEAD = 4 * 24 * HOUR
 
@@ -102,7 +102,7 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]], tz: ZoneInfo
     if "kwh" in asked:
         kwh = Fraction(asked["kwh"])
         equal("hours", seconds, ceil(HOUR * kwh / Fraction(asked["kw"])))
-    sign = 1 if answer["kind"] == "lowest" else -1
+    sign = 1 if answer["find"] == "lowest" else -1
     if "between" in asked:
         whole_ones = known
         known = cut(known, asked["between"], tz)

@@ -47,9 +47,9 @@ def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:
     none = keyed.call("get_statistics", zone="AU-NSW", metric="price", start="1970", end="1971")
     assert none["structuredContent"]["statistics"] is None
     assert "no rows in [1970-01-01T00:00:00Z" in none["content"][0]["text"]
-    begins = none["structuredContent"]["held"]["first_time"]
+    begins = none["structuredContent"]["available_range"]["first_time"]
     assert f"The rows of this series begin at {begins}, after the start of this window." in none["content"][0]["text"]
-    assert "held" not in result["structuredContent"]
+    assert "available_range" not in result["structuredContent"]
 
 
 YESTERDAY = NOW - NOW % HOUR - 24 * HOUR
@@ -72,7 +72,7 @@ def test_a_correction_is_told_by_series_and_span(corrected: Any) -> None:
     (price,) = structured["corrected"]
     assert (price["zone"], price["metric"], price["changed"], price["withdrawn"]) == ("GB", "price", 2, 0)
     assert (price["first_time"], price["last_time"]) == (iso(YESTERDAY), iso(YESTERDAY + 1800))
-    assert structured["only_new"] == {"DE-LU": ["demand"]}
+    assert structured["new_rows_only"] == {"DE-LU": ["demand"]}
     assert "GB price: 2 rows changed, 0 withdrawn, 0 added; corrected within " + iso(YESTERDAY) in text
     assert "New rows alone: DE-LU demand." in text
     rest = corrected.app.test_client().get("/v1/changes").json

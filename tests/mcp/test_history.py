@@ -135,7 +135,7 @@ def test_an_empty_window_of_capacity_or_of_borders_has_a_reason_that_is_true(key
     now = {"start": "2026-03-30T00:00:00Z", "end": "2026-03-30T06:00:00Z"}
     borders = keyed.call("get_history", zone="GB", metric="interchange", by="border", **now)["structuredContent"]
     assert borders["reason"].startswith("No border has a row in this window; ")
-    assert "held" not in borders
+    assert "available_range" not in borders
 
 
 def test_rows_off_their_grid_have_a_line_each_and_a_zone_without_rows_is_named(keyed: Any) -> None:

@@ -16,7 +16,7 @@ DATA = {
     "get_statistics": {"zone": "GB", "metric": "price"},
 }
 SERIES = ["price", "demand", "interchange", "generation", "carbon_intensity", "carbon-intensity"]
-ADDED = ("time", "notes", "next", "held", "columns", "clock", "reason")
+ADDED = ("time", "notes", "next", "available_range", "columns", "clock", "reason")
 """What the tools add to the members of REST."""
 
 

@@ -27,9 +27,9 @@ def described(home: Path, silent_days: int) -> list[str]:
         rows.extend(key, list(stamps), [1.0] * len(stamps))
         fold(storage, FEED.id, rows, {}, {FEED.id: 1}, NOW, mode="live")
     document = catalogue.publish(storage, {"one": SOURCE}, "live", (), ("one",), NOW)
-    assert document["zones"]["DE-LU"]["metrics"]["interchange"]["silent_borders"] == []
-    assert "silent_borders" not in document["zones"]["GB"]["metrics"]["price"]
-    named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["silent_borders"]
+    assert document["zones"]["DE-LU"]["metrics"]["interchange"]["borders_without_data"] == []
+    assert "borders_without_data" not in document["zones"]["GB"]["metrics"]["price"]
+    named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["borders_without_data"]
     return named
 
 

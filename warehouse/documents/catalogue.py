@@ -129,7 +129,7 @@ def _silent(summaries: Mapping[Place, Summary]) -> dict[str, list[str]]:
     }
 
 
-def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], silent: list[str]) -> dict[str, Any]:
+def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], without_data: list[str]) -> dict[str, Any]:
     metrics = [m for m in Metric if m in zone.stored_metrics]
     entries = {m.value: _entry(zone, m, offer, summaries.get((m, zone.id))) for m in metrics}
     forecasts = {
@@ -145,7 +145,7 @@ def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], silent:
         if stored in entries:
             entries[stored] |= zone.describe_carbon(stored)
     if Metric.INTERCHANGE in entries:
-        entries[Metric.INTERCHANGE]["silent_borders"] = silent
+        entries[Metric.INTERCHANGE]["borders_without_data"] = without_data
     codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
     joined = join_terms(of for code, of in offer.terms.items() if code in codes)
     return {

@@ -28,23 +28,23 @@ class FeedStats:
     """Starts and ends of the spans in which the feed was asked again and again, ascending."""
     now: int
     rows: int = 0
-    late: list[Ints] = field(default_factory=list)
-    unwatched: int = 0
+    delays: list[Ints] = field(default_factory=list)
+    unmeasured: int = 0
     revised: int = 0
     withdrawn: int = 0
-    after: list[Ints] = field(default_factory=list)
+    revision_delays: list[Ints] = field(default_factory=list)
     by: dict[tuple[str, str], list[Floats]] = field(default_factory=lambda: defaultdict(list))
     """Metric and unit -> absolute changes."""
     due: int = 0
     missing: int = 0
-    holes: int = 0
-    longest_hole_s: int = 0
+    gap_count: int = 0
+    longest_gap_s: int = 0
 
 
 def add(stats: FeedStats, metric: str, versions: Versions, is_first: bool) -> None:
     """Adds the feed's versions (at least one) of a zone's metric; `is_first`: nothing is kept of earlier months.
 
-    Borders and ties count as rows; times and holes are those of the net.
+    Borders and ties count as rows; times and gaps are those of the net.
     """
     ordered = versions.take(np.lexsort((versions.known_at, versions.ts, versions.label)))
     same = (np.diff(ordered.label) == 0) & (np.diff(ordered.ts) == 0)
@@ -57,9 +57,9 @@ def add(stats: FeedStats, metric: str, versions: Versions, is_first: bool) -> No
     if metric not in stats.feed.metrics or not net.any():
         return
     begins, lengths = ordered.ts[starts], ordered.seconds()[starts]
-    _add_lateness(stats, begins[net], (begins + lengths)[net], ordered.known_at[starts][net])
+    _add_delays(stats, begins[net], (begins + lengths)[net], ordered.known_at[starts][net])
     if not stats.feed.yearly:
-        _add_holes(stats, begins[net & live], lengths[net & live], is_first)
+        _add_gaps(stats, begins[net & live], lengths[net & live], is_first)
 
 
 def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Ints) -> None:
@@ -68,7 +68,7 @@ def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Int
     changed = np.minimum.reduceat(ordered.value, starts) != np.maximum.reduceat(ordered.value, starts)
     stats.revised += int(changed.sum())
     first, last = starts[changed], ends[changed]
-    stats.after.append(ordered.known_at[last] - ordered.known_at[first])
+    stats.revision_delays.append(ordered.known_at[last] - ordered.known_at[first])
     amounts = np.abs(ordered.value[last] - ordered.value[first])
     for unit in sorted({labels.unit for labels in ordered.labels}):
         chosen = ordered.where(lambda labels, unit=unit: labels.unit == unit)[first]  # type: ignore[misc]
@@ -76,15 +76,15 @@ def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Int
             stats.by[metric, unit].append(amounts[chosen])
 
 
-def _add_lateness(stats: FeedStats, starts: Ints, ends: Ints, known: Ints) -> None:
+def _add_delays(stats: FeedStats, starts: Ints, ends: Ints, known: Ints) -> None:
     """Only rows for which the feed was asked before they were due and on until they came: else the delay is ours."""
     due = due_at(stats.feed, starts, ends)
     firsts, lasts = stats.watched
     span = np.searchsorted(firsts, np.minimum(due, known - 1), side="right") - 1
     polled = span >= 0
     polled[polled] = known[polled] <= lasts[span[polled]]
-    stats.unwatched += int((~polled).sum())
-    stats.late.append((known - due)[polled])
+    stats.unmeasured += int((~polled).sum())
+    stats.delays.append((known - due)[polled])
 
 
 def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
@@ -103,7 +103,7 @@ def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
     return due
 
 
-def _add_holes(stats: FeedStats, starts: Ints, lengths: Ints, is_first: bool) -> None:
+def _add_gaps(stats: FeedStats, starts: Ints, lengths: Ints, is_first: bool) -> None:
     """Intervals due and missing, from the month's start (of a series' first month: its first row) to what is due."""
     if not len(starts):
         return
@@ -118,5 +118,5 @@ def _add_holes(stats: FeedStats, starts: Ints, lengths: Ints, is_first: bool) ->
     gaps, step = ends - begins, int(lengths.min())
     stats.due += (until - since) // step
     stats.missing += int((-(-gaps // step)).sum())
-    stats.holes += len(gaps)
-    stats.longest_hole_s = max(stats.longest_hole_s, int(gaps.max(initial=0)))
+    stats.gap_count += len(gaps)
+    stats.longest_gap_s = max(stats.longest_gap_s, int(gaps.max(initial=0)))

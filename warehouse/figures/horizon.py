@@ -69,7 +69,7 @@ class KnownAhead:
 class WindowQuery:
     """What is looked for, and where. Instants are Unix seconds."""
 
-    kind: Literal["lowest", "highest"]
+    find: Literal["lowest", "highest"]
     seconds: int
     """The length of the block."""
     slots: int | None = None
@@ -153,7 +153,7 @@ def find(ahead: KnownAhead, wanted: WindowQuery, tz: str) -> WindowResult:
         best = _best_block(pieces, running, wanted)
     else:
         whole = set(ahead.rows)
-        best = _best_slots([piece for piece in pieces if piece in whole], running, wanted.slots, wanted.kind)
+        best = _best_slots([piece for piece in pieces if piece in whole], running, wanted.slots, wanted.find)
     complete = begin < until >= (last if end is None else end)
     nothing_yet = not pieces and (end is None or not complete)
     return WindowResult(begin, until, complete, nothing_yet, last, *(best or (None, Fraction(0))))
@@ -200,7 +200,7 @@ def _best_block(known: Sequence[Interval], running: int, wanted: WindowQuery) ->
     Blocks start where an interval starts. Among equal means the earliest is the best.
     """
     values, scale = _whole_numbers(known)
-    starts, sign = [row.start for row in known], 1 if wanted.kind == "lowest" else -1
+    starts, sign = [row.start for row in known], 1 if wanted.find == "lowest" else -1
     sums = [0, *accumulate(value * row.seconds for value, row in zip(values, known, strict=True))]
     elapsed = [0, *accumulate(row.seconds for row in known)]
     blocks: list[tuple[int, int, Sequence[Interval]]] = []
@@ -238,11 +238,11 @@ def _best_block(known: Sequence[Interval], running: int, wanted: WindowQuery) ->
     return members, Fraction(sign * blocks[0][0], scale * wanted.seconds)
 
 
-def _best_slots(known: Sequence[Interval], running: int, count: int, kind: str) -> _Best | None:
+def _best_slots(known: Sequence[Interval], running: int, count: int, find: str) -> _Best | None:
     """The `count` best of known intervals, ascending; None where there are fewer. Among equal ones the earliest."""
     if len(known) < count:
         return None
-    sign = 1 if kind == "lowest" else -1
+    sign = 1 if find == "lowest" else -1
     slots = sorted(sorted(known, key=lambda row: (sign * row.value, row.start))[:count])
     mean, horizon = _mean(slots), _mean(known)
     rank = 1 + sum(sign * row.value < sign * known[0].value for row in known)

@@ -156,7 +156,7 @@ class Feed:
     max_bytes: int = 64_000_000
     """A longer answer is refused."""
     withheld: bool = False
-    """Whether its rows, though not its source's others, are withheld until EMDS_REDISTRIBUTABLE_SOURCES names the source."""
+    """Whether its rows, unlike those of its source, are withheld until EMDS_REDISTRIBUTABLE_SOURCES names it."""
     origin: str = ""
     """Whose figures they are in the first place, by default its source: feeds of one origin fail together."""
     stands_in_for: str = ""
@@ -218,7 +218,7 @@ class Source:
     licence_url: str
     attribution: str
     redistributable: Literal["yes", "no", "unclear"]
-    """If `withheld` is set, "no" and "unclear" keep rows back until the operator names the source in the environment."""
+    """If `withheld` is set, "no" and "unclear" withhold rows until the operator names the source in the environment."""
     feeds: tuple[Feed, ...]
     withheld: bool = False
     """Whether its rows stay out of every answer until EMDS_REDISTRIBUTABLE_SOURCES names it."""

@@ -65,7 +65,7 @@ _DOCUMENTS: dict[str, dict[str, Any]] = {
         "metric": "price",
         "zones": {"GB": {"years": {"2026": {"unit": "GBP/MWh", "negative_hours": 162.5}}, **_ORIGIN}},
     },
-    "windows": {"zone": "FR", "metric": "price", "kind": "lowest", "available": True},
+    "windows": {"zone": "FR", "metric": "price", "find": "lowest", "available": True},
 }
 _MOMENT = {"type": "string", "description": "Unix seconds or ISO 8601"}
 _QUERY_SCHEMA: dict[str, Any] = {
@@ -79,7 +79,7 @@ _ZONES_SCHEMA = {"type": "string", "description": "zone ids with commas, or `all
 _WINDOWS_SCHEMA: dict[str, Any] = {
     "hours": {"type": "string", "description": "length of the block, `3` or `1.5`"},
     "within": {"type": "string", "description": "hours ahead, `24h`"},
-    "kind": {"type": "string", "enum": ["lowest", "highest"]},
+    "find": {"type": "string", "enum": ["lowest", "highest"]},
 }
 _OUTPUT_SCHEMA = {
     "type": "object",
@@ -179,7 +179,7 @@ def _request(price: str, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
     endpoint = price_of(price)
     name, example, properties = endpoint.id.removesuffix("-zones"), dict[str, str](), dict[str, Any]()
     if name == "windows":
-        example, properties = {"hours": "3", "kind": "lowest"}, _WINDOWS_SCHEMA
+        example, properties = {"hours": "3", "find": "lowest"}, _WINDOWS_SCHEMA
     elif name in BY_PATH:
         example, properties = {"limit": "48", "order": "desc"}, _QUERY_SCHEMA
         if name != endpoint.id:
