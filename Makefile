@@ -20,7 +20,7 @@ QUICK := tests/test_architecture.py tests/docs tests/sources tests/warehouse $(w
 # Python keeps what it has compiled, wherever the environment says otherwise: tests start hundreds of interpreters.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help up test campaigns thorough check quick lint coverage bench faults fleet audit chain setup lock layers plants hooks clean
+.PHONY: help up test campaigns thorough check quick lint coverage bench faults fleet audit chain site setup lock layers plants hooks clean
 
 up: $(or $(wildcard $(STAMP)),$(RUN)) ## start the API and Dagster; fill an empty warehouse first
 	$(BIN)/emds up --port $(PORT) --ui-port $(UI_PORT) $(if $(RECORDINGS),--recordings $(RECORDINGS)) $(UP_OPTIONS)
@@ -75,6 +75,11 @@ bench: $(STAMP) ## measure the figures of docs/benchmarks.md
 
 chain: setup ## run the stand-ins of payments
 	$(BIN)/python -m tests.stand_ins
+
+# To view it: python3 -m http.server --directory build/demo/site
+site: $(or $(wildcard $(STAMP)),$(RUN)) ## build a demo of the website as static files, in build/demo/site
+	EMDS_HOME=build/demo/warehouse $(BIN)/emds fill
+	EMDS_HOME=build/demo/warehouse $(BIN)/emds publish --to build/demo
 
 setup: $(STAMP) ## install everything that tests need
 	sh .ci/system.sh

@@ -27,8 +27,10 @@ _MEDIA = {
 # Nothing inline and no other host; Leaflet and uPlot set styles by script, which 'self' allows.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors {framers}"
+    "form-action 'self'"
 )
+AS_FILES = "emds.static"
+"""Key in the WSGI environ of a request for the page that works from files, without the API. No client can set it."""
 
 _HTML_HEADERS = [("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encoding"), ("Referrer-Policy", "same-origin")]
 
@@ -36,23 +38,27 @@ _HTML_HEADERS = [("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encodin
 def views(service: Service) -> tuple[View, View]:
     """What answers `/` and `/map/{version}/{name}`: the files are read once, and their address changes with them.
 
-    `/?embed` is the map alone, for a frame in another page: the origins of EMDS_ALLOWED_ORIGINS may show it.
+    `/?embed` is the map alone, for a frame in another page: the origins of EMDS_ALLOWED_ORIGINS may show it. The page
+    for files carries its policy itself, and leaves out what needs the API.
     """
     bodies = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in bodies.items())).hexdigest()[:12]
     files = {name: Document(name, body, Identity(0, 0, 0)) for name, body in bodies.items()}
     index = files.pop("index.html")
-    shared = {"files": f"map/{digest}", "head": html.head(service.settings, "/"), "zones": ZONES.values()}
+    head = html.head(service.settings, "/")
+    shared = {"files": f"map/{digest}", "head": head, "zones": ZONES.values(), "policy": _POLICY}
     framers = " ".join(("'self'", *service.settings.allowed_origins))
-    page_headers = [*_HTML_HEADERS, ("Content-Security-Policy", _POLICY.format(framers=framers))]
+    page_headers = [*_HTML_HEADERS, ("Content-Security-Policy", f"{_POLICY}; frame-ancestors {framers}")]
 
     def page(request: HttpRequest) -> Response:
         try:
             is_simulated = service.documents.catalogue.simulated
         except StorageError:
             is_simulated = False
-        form = {"simulated": is_simulated, "embed": "embed" in request.args}
-        content = index.render(repr(form), lambda: html.render("map/index.html", **form, **shared))
+        is_static = AS_FILES in request.environ
+        form = {"simulated": is_simulated, "embed": "embed" in request.args, "static": is_static}
+        live = "v1/geo/live.geojson" if is_static else "v1/geo/live"
+        content = index.render(repr(form), lambda: html.render("map/index.html", **form, live=live, **shared))
         return responses.document(request, content, _MEDIA[".html"], page_headers)
 
     def file(request: HttpRequest, version: str, name: str) -> Response:

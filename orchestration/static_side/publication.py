@@ -143,9 +143,12 @@ def packed_key(plain: str, coding: str) -> str:
 
 
 def place(path: str, media: str) -> str:
-    """Return a path's place in a tree of files: `/v1/zones` at `v1/zones.json`, `/` at `index.html`."""
+    """Return a path's place in a tree of files: `/v1/zones` at `v1/zones.json`.
+
+    `/` is at `service.html`, for a server in front of the API; `index.html` is the page that needs no API.
+    """
     ending = extension(media)
-    name = path.lstrip("/") or "index"
+    name = path.lstrip("/") or "service"
     return name if name.endswith(f".{ending}") else f"{name}.{ending}"
 
 

@@ -1,6 +1,7 @@
 """`emds publish --to URL`: render the free answers as files, put what is new, swap the pointer, remove what is old.
 
-A file is byte for byte what the API would send. Computed answers (a query, another format by Accept) stay with the API.
+A file is byte for byte what the API would send, but for two pages that need no API: the map, and the map for a frame.
+Computed answers (a query, another format by Accept) stay with the API.
 `/v1/status` is put too, as it was at that moment, for a server in front to show while the API is away; its `now` says
 of when it is. Every object is there before a manifest names it, and the manifest before the pointer does: killed
 anywhere, readers see the publication before, and the next one completes the work.
@@ -17,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
-from werkzeug.test import Client
+from werkzeug.test import Client, TestResponse
 
 from api.application import create_app
 from api.documents.catalogue_reader import Catalogue
@@ -27,7 +28,7 @@ from api.endpoints.table import ENDPOINTS
 from api.http.codings import pack_well
 from api.http.problems import KINDS
 from api.http.responses import LEAST_BYTES
-from api.pages.map_page import FOLDER
+from api.pages.map_page import AS_FILES, FOLDER
 from api.settings import Settings
 from orchestration.static_side import months
 from orchestration.static_side.publication import (
@@ -56,6 +57,8 @@ _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-
 _NAMES: Mapping[str, Iterable[str]] = {"kind": KINDS, "zone": ZONES, "page": DOC_PAGES, "file": EXAMPLES}
 """What stands for the part of a path in braces; paths with another part are left out."""
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "png", "bin"})
+_PAGES = {"/index.html": "/", "/embed.html": "/?embed"}
+"""The pages that work from the files of `site/` without the API, and what each is of the service."""
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
 
 
@@ -172,12 +175,13 @@ def paths(index: bytes) -> Iterator[str]:
 def rendered(client: Client, target: Target) -> tuple[StaticFile, ...]:
     """Return the files of all paths that have an answer now; what was never published has none."""
     index = client.get("/").get_data()
-    files = (_file(client, path, target) for path in dict.fromkeys(paths(index)))
+    files = [_file(path, client.get(path), target) for path in dict.fromkeys(paths(index))]
+    as_files = {AS_FILES: True}
+    files += [_file(path, client.get(page, environ_overrides=as_files), target) for path, page in _PAGES.items()]
     return tuple(file for file in files if file is not None)
 
 
-def _file(client: Client, path: str, target: Target) -> StaticFile | None:
-    answer = client.get(path)
+def _file(path: str, answer: TestResponse, target: Target) -> StaticFile | None:
     if answer.status_code != 200:
         return None
     body, media = answer.get_data(), str(answer.headers["Content-Type"])

@@ -1,5 +1,6 @@
 // The API as the page calls it: free documents, and exact figures with the visitor's own key. One place for refusals.
 
+import { isStatic } from './dom.js';
 import * as key from './key.js';
 
 const ROOT = new URL('.', document.baseURI);
@@ -34,12 +35,17 @@ async function get(path, query = {}, options = {}) {
   return { body, stale: response.headers.get('X-EMDS-Stale') === 'true' };
 }
 
-export const live = () => get('v1/geo/live');
-export const hours = () => get('v1/geo/live/hours');
-export const history = (zone) => get(`v1/geo/live/${zone}`);
+/** The path of a free document: among files its name has an extension. */
+const named = (path, extension = 'json') => (isStatic ? `${path}.${extension}` : path);
+const historyPath = (zone) => named(`v1/geo/live/${zone}`);
+
+export const live = () => get(named('v1/geo/live', 'geojson'));
+export const hours = () => get(named('v1/geo/live/hours'));
+export const history = (zone) => get(historyPath(zone));
+export const historyAddress = (zone) => address(historyPath(zone));
 export const lines = () => get('v1/geo/interconnectors.geojson');
 export const plants = () => get('v1/geo/plants.geojson');
-export const status = () => get('v1/status');
+export const status = () => get(named('v1/status'));
 
 const withKey = () => ({ headers: { Authorization: `Bearer ${key.stored()}` } });
 

@@ -1,5 +1,8 @@
 // Elements without markup strings: text stays text.
 
+/** Whether `emds publish` wrote this page, for a host that has files and no API. */
+export const isStatic = document.body.classList.contains('static');
+
 const SVG = 'http://www.w3.org/2000/svg';
 
 function fill(made, attributes, children) {

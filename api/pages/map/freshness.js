@@ -1,7 +1,7 @@
 // How fresh each source is, by its own schedule.
 
-import { byId, el } from './dom.js';
-import { ago } from './words.js';
+import { byId, el, isStatic } from './dom.js';
+import { ago, time } from './words.js';
 
 const WORST = ['ok', 'unknown', 'late', 'down'];
 const WORDS = { ok: 'on time', unknown: 'no data yet', late: 'late', down: 'down' };
@@ -12,7 +12,9 @@ export function show({ now, sources }) {
   const rows = [...bySource].map(([source, zones]) => summary(source, zones)).sort(
     (a, b) => WORST.indexOf(b.state) - WORST.indexOf(a.state) || a.source.localeCompare(b.source));
   const late = rows.filter((row) => row.state === 'late' || row.state === 'down').length;
-  byId('freshness-note').textContent = late ? `${late} of ${rows.length} sources late or down.` : `${rows.length} sources, none late.`;
+  // Files say how the sources were when they were published.
+  const when = isStatic ? `At ${time(now, 'UTC')}: ` : '';
+  byId('freshness-note').textContent = `${when}${late ? `${late} of ${rows.length} sources late or down.` : `${rows.length} sources, none late.`}`;
   byId('freshness').querySelector('table').hidden = false;
   byId('source-rows').replaceChildren(...rows.map((row) => el('tr', {},
     el('th', { scope: 'row' }, row.source, el('small', {}, row.zones === 1 ? '1 zone' : `${row.zones} zones`),

@@ -2,7 +2,7 @@
 
 import * as address from './address.js';
 import * as api from './api.js';
-import { byId, el } from './dom.js';
+import { byId, el, isStatic } from './dom.js';
 import * as figures from './figures.js';
 import * as flows from './flows.js';
 import * as freshness from './freshness.js';
@@ -376,7 +376,7 @@ function wire() {
 async function start() {
   theme.wire();
   widen();
-  signup.wire();
+  if (!isStatic) signup.wire();
   share.wire();
   wire();
   fetch(new URL('land.json', import.meta.url)).then((response) => response.json()).then((land) => panes.drawLand(land)).catch(() => null);

@@ -2,7 +2,7 @@
 
 import * as api from './api.js';
 import { drawLines, drawStack, ready } from './chart.js';
-import { el, replace } from './dom.js';
+import { el, isStatic, replace } from './dom.js';
 import { newest, points } from './figures.js';
 import * as history from './history.js';
 import * as key from './key.js';
@@ -35,7 +35,7 @@ export function frame(view, zones, figure, actions) {
     el('div', { id: 'chart', class: 'chart-place' }, el('p', { class: 'note' }, 'Loading its history …')),
     el('div', { id: 'chart-actions' }),
     el('div', { id: 'panel-rest' }),
-    useBox(zone, view.metric),
+    isStatic ? null : useBox(zone, view.metric),
     el('div', { id: 'exact' }),
   ].filter(Boolean);
 }
@@ -87,7 +87,7 @@ function rest(zone, body, metric) {
     mix ? el('h3', {}, `Generation mix, 48 h, ${body.mix.unit}`) : null, mix ? mixPlace : null,
     metric === 'carbon' ? current(zone) : null,
     body.borders ? el('h3', {}, 'Net import by border, 48 h, MW') : null, body.borders ? bordersPlace : null,
-    el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { 'data-keep': 'json', href: api.address(`v1/geo/live/${zone.id}`) }, 'These figures as JSON')),
+    el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { 'data-keep': 'json', href: api.historyAddress(zone.id) }, 'These figures as JSON')),
   ].filter(Boolean));
   if (mix) drawStack(mixPlace, zone.tz, body.mix, `Generation mix of ${zone.name} over 48 hours`);
   if (body.borders) {
@@ -106,6 +106,7 @@ function current(zone) {
 
 /** The brief in words with the visitor's key; without one, how to get it. */
 async function exact(view, zone, actions) {
+  if (isStatic) return;
   const place = document.getElementById('exact');
   if (!key.stored()) {
     replace(place, el('p', { class: 'note' }, 'Figures here are rounded. A free key shows exact ones, and the brief in words. ',

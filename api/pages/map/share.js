@@ -1,12 +1,12 @@
 // Passing the view on: a link, and a frame for another page; inside a frame, the link that leads out of it.
 
 import { copied } from './clipboard.js';
-import { byId, el } from './dom.js';
+import { byId, el, isStatic } from './dom.js';
 
-/** The page with the view that is shown, without a frame's own `?embed`. */
-const link = (search = '') => new URL(`./${search}${location.hash}`, document.baseURI).href;
+/** The view that is shown, on the page itself or on the one for frames. */
+const link = (page = '') => new URL(`./${page}${location.hash}`, document.baseURI).href;
 
-const frame = () => `<iframe src="${link('?embed')}" title="Electricity markets" width="100%" height="560" style="border:0" loading="lazy"></iframe>`;
+const frame = () => `<iframe src="${link(isStatic ? 'embed.html' : '?embed')}" title="Electricity markets" width="100%" height="560" style="border:0" loading="lazy"></iframe>`;
 
 export function wire() {
   const dialog = byId('share');
