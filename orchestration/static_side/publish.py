@@ -57,7 +57,7 @@ _FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-
 _NAMES: Mapping[str, Iterable[str]] = {"kind": KINDS, "zone": ZONES, "page": DOC_PAGES, "file": EXAMPLES}
 """What stands for the part of a path in braces; paths with another part are left out."""
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "png", "bin"})
-_PAGES = {"/index.html": "/", "/embed.html": "/?embed"}
+PAGES = {"/index.html": "/", "/embed.html": "/?embed"}
 """The pages that work from the files of `site/` without the API, and what each is of the service."""
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
 
@@ -177,7 +177,7 @@ def rendered(client: Client, target: Target) -> tuple[StaticFile, ...]:
     index = client.get("/").get_data()
     files = [_file(path, client.get(path), target) for path in dict.fromkeys(paths(index))]
     as_files = {AS_FILES: True}
-    files += [_file(path, client.get(page, environ_overrides=as_files), target) for path, page in _PAGES.items()]
+    files += [_file(path, client.get(page, environ_overrides=as_files), target) for path, page in PAGES.items()]
     return tuple(file for file in files if file is not None)
 
 

@@ -31,7 +31,7 @@ from orchestration.static_side.publication import (
     packed_key,
     place,
 )
-from orchestration.static_side.publish import publish_to, send
+from orchestration.static_side.publish import PAGES, publish_to, send
 from orchestration.static_side.target import Target, open_target
 from tests.api.conftest import Rig, copy_everywhere
 from tests.stand_ins.buckets import CREDENTIALS, object_store
@@ -101,9 +101,9 @@ def test_what_is_put_is_what_the_service_says(filled: Rig, tmp_path: Path) -> No
     assert {"/", "/v1/zones", "/v1/geo/live", "/v1/geo/zones.fgb", "/catalog", "/openapi.json", "/docs/brief"} <= paths
     assert {"/v1/status", "/v1/bulk", "/problems/not-found", "/v1/geo/live/GB", "/.well-known/x402"} <= paths
     assert not {path for path in paths if path.startswith(("/v1/latest", "/v1/brief", "/v1/price", "/v1/map", "/mcp"))}
-    assert {"/index.html", "/embed.html"} <= paths, "the pages that need no API"
+    assert PAGES.keys() <= paths
     for file in stated["files"]:
-        if file["path"] in ("/index.html", "/embed.html"):
+        if file["path"] in PAGES:
             continue
         answer = client.get(file["path"])
         assert answer.data == target.get(file["object"]), file["path"]
