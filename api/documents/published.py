@@ -132,7 +132,7 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
         {m: part for m, part in body.get(name, {}).items() if m not in left_out}
         for name in ("summary_parts", "summary_figures")
     )
-    parts["sample"] = "This is a sample: the brief ranks every metric that the zone publishes."
+    parts["sample"] = "This is a sample. The full brief ranks every metric of the zone."
     return {
         **document,
         "sample": True,

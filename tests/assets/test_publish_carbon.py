@@ -65,7 +65,7 @@ def test_an_estimate_is_current_and_named_as_one(world: World) -> None:
     assert brief["context"]["carbon"]["sample_count"] == 720
     assert brief["trend_24h"]["carbon"]["from_value"] == 200.0
     assert brief["summary_parts"]["carbon"] == (
-        "Estimated carbon intensity is 219 g of carbon dioxide a kilowatt-hour, more than in 83 % of the last 30 days."
+        "Estimated carbon intensity is 219 gCO2/kWh, higher than 83% of the time in the past 30 days."
     )
 
 
@@ -84,7 +84,7 @@ def test_a_zone_refused_for_three_days_gives_the_reason_and_stays_fresh(world: W
         assert "carbon" not in brief[part]
     assert "carbon" not in {*latest["metrics"], *member["metrics"]}
     assert brief["summary_parts"]["carbon"] == (
-        "Carbon intensity is not estimated, because too much of the generation has no known fuel."
+        "Carbon intensity is not estimated because too much of the generation has no known fuel."
     )
     snapshot = artefact.load(world.storage, layout.SNAPSHOT)
     assert snapshot is not None
@@ -119,8 +119,8 @@ def test_a_published_series_is_served_and_never_mixed_with_estimates(world: Worl
     assert latest["carbon_basis"] == "published"
     assert latest["metrics"]["carbon"]["expected_by"] < NOW < published.overdue_after(latest)
     assert brief["context"]["carbon"]["max"] == 20.0
-    assert brief["summary_parts"]["carbon"].startswith("At 07:00 CET (06:00 UTC) carbon intensity was 20 g")
-    assert "had not come" not in brief["summary"]
+    assert brief["summary_parts"]["carbon"].startswith("Carbon intensity was 20 gCO2/kWh at 07:00 CET (06:00 UTC)")
+    assert "had not arrived" not in brief["summary"]
 
 
 def test_documents_of_gb_carry_both_names_with_one_number(world: World) -> None:

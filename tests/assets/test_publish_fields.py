@@ -84,8 +84,8 @@ def test_a_zone_says_why_a_metric_is_missing(world):
     publish(world.storage, NOW + 60, ["FR"])
     brief = document(world, "brief/FR.json")
     assert brief["context_omitted"] == brief["trend_omitted"] == {"interchange": "no_rows"}
-    assert "No interchange is known." in brief["summary"]
-    assert "No context for interchange: no value is known." in brief["coverage_note"]
+    assert "No interchange data is available." in brief["summary"]
+    assert "No ranking for interchange: no data is available." in brief["coverage_note"]
 
 
 def test_bodies_are_static_between_two_publications(world):

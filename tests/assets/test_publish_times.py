@@ -33,8 +33,10 @@ def test_expected_by_of_an_auction_that_has_not_come(world):
     brief = document(world, "brief/FR.json")
     assert brief["current"]["price"]["ts"] == NOW + 10 * HOUR
     assert brief["valid_until"] == NOW + 11 * HOUR
-    assert "Power cost €57.30 a megawatt-hour" in brief["summary"]
-    assert "A newer value was due by 2026-11-21 00:00 CET (2026-11-20 23:00 UTC) and had not come." in brief["summary"]
+    assert "The wholesale price was €57.30 a megawatt-hour" in brief["summary"]
+    assert (
+        "A newer value was due by 2026-11-21 00:00 CET (2026-11-20 23:00 UTC) but had not arrived." in brief["summary"]
+    )
 
 
 SETTLED = Publication(daily_at=dt.time(0, 15), day_offset=1, grace_minutes=18 * 60)
@@ -57,7 +59,7 @@ def test_the_soonest_feed_of_a_metric_owes_its_next_value_whichever_brought_the_
     publish(world.storage, NOW + 20 * HOUR)
     brief = document(world, "brief/AU-SA.json")
     assert brief["valid_until"] == NOW + 2 * HOUR + 30 * 60
-    assert "Power cost A$40.00 a megawatt-hour" in brief["summary"]
+    assert "The wholesale price was A$40.00 a megawatt-hour" in brief["summary"]
     assert "A newer value was due by" in brief["summary"]
 
 

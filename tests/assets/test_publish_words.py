@@ -32,7 +32,7 @@ def said_only(brief) -> set[float]:
     clocks = [text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text)]
     for text in sorted(kept, key=len, reverse=True) + clocks:
         summary = summary.replace(text, " ")
-    summary = re.sub(r"(?<=\d),(?=\d{3})", "", summary)
+    summary = re.sub(r"(?<=\d),(?=\d{3})", "", summary).replace("24 hours earlier", "").replace("gCO2", "")
     return {float(n) for n in re.findall(r"\d+(?:\.\d+)?", summary)} - {abs(n) for n in numbers_in(others)}
 
 
@@ -44,10 +44,10 @@ def trends(brief, metric) -> str:
     """The words for a change within a day, which a flow has in its own direction."""
     value, trend = brief["current"][metric]["value"], brief["trend_24h"][metric]
     if trend["direction"] == "flat":
-        return "about the same as a day earlier"
+        return "little changed from 24 hours earlier"
     exporting = metric == "interchange" and value < 0
     if metric == "interchange" and trend["from_value"] * (-1 if exporting else 1) < 0:
-        return "A day earlier it was"
+        return "They compare"
     return " up " if (trend["direction"] == "rising") != exporting else " down "
 
 
@@ -77,9 +77,11 @@ def contradictions(brief, now) -> list[str]:
         }
     agree |= {f"{metric} ahead": value["ts"] <= now for metric, value in brief["current"].items()}
     moved = [trends(brief, metric) for metric in brief["trend_24h"] if metric != "carbon"]
-    for words in (" up ", " down ", "about the same as a day earlier", "A day earlier it was"):
+    for words in (" up ", " down ", "little changed from 24 hours earlier", "They compare"):
         agree[words] = brief["summary"].count(words) == moved.count(words)
-    agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == ("negative" in brief["summary"])
+    agree["negative"] = (brief["current"].get("price", {"value": 0})["value"] < 0) == bool(
+        re.search(r"wholesale price (is|was) minus", brief["summary"])
+    )
     agree["blocks"] = not brief["context"].keys() & brief["context_omitted"].keys()
     agree["trends"] = not brief["trend_24h"].keys() & brief["trend_omitted"].keys()
     return [name for name, holds in agree.items() if not holds]

@@ -36,16 +36,17 @@ def test_ordinary(world):
     world.fold("FR", "interchange", START, [*[-1000 - i for i in range(720)], -1234])
     assert text(world, "FR") == (
         "France, 2026-11-20 13:00 CET (12:00 UTC). "
-        "Power costs €60.50 a megawatt-hour, more than in 90 % of the same hours of the last 30 days and in 88 % of "
-        "all hours. That is €9.00 (17.5 %) above the median of €51.50. It is up €20.50 (51.3 %) on a day earlier. "
-        "Demand is 25,000 MW, about as usual at this hour and in the last 30 days as a whole. That is 1,405 MW (6.0 %) "
-        "above the median of 23,595 MW. It is down 1,960 MW (7.3 %) on a day earlier. "
-        "Net export is 1,234 MW, about as usual in the last 30 days. That is 126 MW below the median of 1,360 MW. It "
-        "is down 462 MW on a day earlier."
+        "The wholesale price is €60.50 a megawatt-hour, higher than 90% of the time at this hour and 88% of the time "
+        "overall in the past 30 days. That is €9.00 (17.5%) above the 30-day median of €51.50. It is up €20.50 (51.3%) "
+        "from 24 hours earlier. "
+        "Demand is 25,000 MW, within the usual range for this hour and for the past 30 days overall. That is 1,405 MW "
+        "(6.0%) above the 30-day median of 23,595 MW. It is down 1,960 MW (7.3%) from 24 hours earlier. "
+        "Net exports are 1,234 MW, within the usual range of the past 30 days. That is 126 MW below the 30-day median "
+        "of 1,360 MW. They are down 462 MW from 24 hours earlier."
     )
     assert headline_of(world, "FR") == (
-        "France: power costs €60.50 a megawatt-hour, more than in 90 % of the same hours of the last thirty days and "
-        "in 88 % of all hours."
+        "France: power at €60.50 a megawatt-hour, higher than 90% of the time at this hour and 88% of the time overall "
+        "in the past 30 days."
     )
 
 
@@ -57,15 +58,15 @@ EXPORTS = [-1000 - i for i in range(720)]
     [
         (
             0,
-            "Imports and exports are balanced. The median is a net export of 1,360 MW. A day earlier it was a net "
-            "export of 1,696 MW.",
+            "Imports and exports are nearly balanced. The 30-day median is net exports of 1,360 MW. They compare with "
+            "net exports of 1,696 MW 24 hours earlier.",
         ),
         (
             200,
-            "Net import is 200 MW, more than at any time in the last 30 days. The median is a net export of 1,360 MW. "
-            "A day earlier it was a net export of 1,696 MW.",
+            "Net imports are 200 MW, the highest in 30 days. The 30-day median is net exports of 1,360 MW. They "
+            "compare with net exports of 1,696 MW 24 hours earlier.",
         ),
-        (-24.4, "Imports and exports are balanced, at a net export of 24 MW. That is 1,336 MW below"),
+        (-24.4, "Imports and exports are nearly balanced, with net exports of 24 MW. That is 1,336 MW below"),
     ],
 )
 def test_a_flow_is_told_in_its_own_direction(world, now, expected):
@@ -76,8 +77,8 @@ def test_a_flow_is_told_in_its_own_direction(world, now, expected):
 def test_negative_price_is_said_in_words_and_without_a_percentage(world):
     world.fold("FR", "price", START, [*[60] * 400, *[50] * 160, *[90] * 160, -5])
     assert (
-        "The price of power is negative at minus €5.00 a megawatt-hour, less than at any time in the last 30 days. "
-        "That is €65.00 below the median of €60.00. It is down €95.00 on a day earlier."
+        "The wholesale price is minus €5.00 a megawatt-hour, the lowest in 30 days. "
+        "That is €65.00 below the 30-day median of €60.00. It is down €95.00 from 24 hours earlier."
     ) in text(world, "FR")
     assert "%" not in text(world, "FR")
 
@@ -87,18 +88,18 @@ def test_a_quarter_of_ties_is_compared_before_it_is_rounded(world, ties, ranked)
     world.fold("GB", "demand", NOW - 8640 * 300, [*[7] * ties, *range(100, 100 + 8640 - ties), 7], "5m")
     reading = figures_of(world, "GB").figures["demand"].reading
     assert reading.context.ties_pct == 25.0
-    assert ("as often" in text(world, "GB")) == (not ranked)
+    assert ("a level seen more than a quarter" in text(world, "GB")) == (not ranked)
 
 
 def test_too_little_history(world):
     world.fold("FR", "demand", NOW - 19 * HOUR, range(100, 120))
     assert text(world, "FR").endswith(
-        "Demand is 119 MW, with too little history to rank it. There is no value of a day earlier. "
-        "No price is known. No interchange is known."
+        "Demand is 119 MW. There is too little history to rank it. No value is available for 24 hours earlier. "
+        "No price data is available. No interchange data is available."
     )
     assert coverage_note(figures_of(world, "FR")) == (
-        "No context for demand: fewer than 20 values in the window. No context for price: no value is known. "
-        "No context for interchange: no value is known."
+        "No ranking for demand: there are fewer than 20 values in the window. No ranking for price: no data is "
+        "available. No ranking for interchange: no data is available."
     )
 
 
@@ -106,7 +107,7 @@ def test_overdue_is_said_in_absolute_time(world):
     world.fold("FR", "demand", START, range(721))
     sentences = text(world, "FR", NOW + 10 * HOUR)
     assert "Demand was 720 MW" in sentences
-    assert "A newer value was due by 2026-11-20 15:30 CET (14:30 UTC) and had not come." in sentences
+    assert "A newer value was due by 2026-11-20 15:30 CET (14:30 UTC) but had not arrived." in sentences
 
 
 def mix(world, ts):
@@ -119,8 +120,8 @@ def test_an_overdue_mix_is_said_like_an_overdue_value(world):
     mix(world, NOW - 3 * DAY)
     parts, numbers = summary(figures_of(world, "GB"), NOW + 60, simulated=False)
     assert parts["generation_mix"] == (
-        "At 2026-11-17 12:00 GMT (12:00 UTC) the largest parts of the mix were wind 40 %, gas 31.3 % and nuclear 12 %. "
-        "A newer mix was due by 2026-11-17 13:30 GMT (13:30 UTC) and had not come."
+        "The generation mix was led by wind (40%), gas (31.3%) and nuclear (12%) at 2026-11-17 12:00 GMT (12:00 UTC). "
+        "A newer mix was due by 2026-11-17 13:30 GMT (13:30 UTC) but had not arrived."
     )
     assert numbers["generation_mix"]["due"] == "2026-11-17 13:30 GMT (13:30 UTC)"
     body = bodies.brief(figures_of(world, "GB"), NOW + 60, simulated=False)
@@ -130,7 +131,7 @@ def test_an_overdue_mix_is_said_like_an_overdue_value(world):
 def test_a_mix_that_is_not_known_is_said(world):
     world.fold("GB", "demand", START, range(721))
     world.fold("FR", "demand", START, range(721))
-    assert "No generation mix is known." in text(world, "GB")
+    assert "No generation mix data is available." in text(world, "GB")
     assert bodies.brief(figures_of(world, "GB"), NOW + 60, simulated=False)["generation_mix_omitted"] == "no_rows"
     assert "mix" not in text(world, "FR")
     assert "generation_mix_omitted" not in bodies.brief(figures_of(world, "FR"), NOW + 60, simulated=False)
@@ -138,21 +139,21 @@ def test_a_mix_that_is_not_known_is_said(world):
 
 def test_withheld_and_simulated_are_said(world):
     world.fold("FR", "demand", START, range(721))
-    assert text(world, "FR", simulated=True).endswith("Simulated figures, not market data.")
+    assert text(world, "FR", simulated=True).endswith("Simulated data, not market data.")
     world.withhold()
     world.catalogue()
-    assert "The price is withheld by its publisher's terms." in text(world, "FR")
-    assert "The generation mix is withheld by its publisher's terms." in text(world, "GB")
+    assert "Price data is withheld under its publisher's terms." in text(world, "FR")
+    assert "Generation mix data is withheld under its publisher's terms." in text(world, "GB")
 
 
 def test_a_headline_without_a_price_tells_of_demand_then_of_the_flow(world):
     world.fold("FR", "interchange", START, [*[-1000 - i for i in range(720)], -1234])
-    assert headline_of(world, "FR") == "France: net export is 1,234 MW, about as usual in the last thirty days."
+    assert headline_of(world, "FR") == "France: net exports at 1,234 MW, within the usual range of the past 30 days."
     world.fold("FR", "demand", START, [*[20000 + 10 * i for i in range(720)], 25000])
     assert headline_of(world, "FR", simulated=True).startswith(
-        "Simulated figures: France: demand is 25,000 MW, about as"
+        "France (simulated): demand at 25,000 MW, within the usual"
     )
-    assert headline_of(world, "GB") == "Great Britain: no price, demand or flow is known at present."
+    assert headline_of(world, "GB") == "Great Britain: no current market data is available."
 
 
 EVENING = 1_792_947_600  # 2026-10-25T17:00:00Z

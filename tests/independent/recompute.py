@@ -261,7 +261,7 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
     kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
     for text in [*kept, *(text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text))]:
         summary = summary.replace(text, " ")
-    spoken = {abs(Fraction(n.replace(",", ""))) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", summary.replace(", ", " "))}
+    spoken = {abs(Fraction(n.replace(",", ""))) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", re.sub(", |24 hours earlier|gCO2", " ", summary))}
     lonely = spoken - set(map(abs, numbers_in(others)))
     joined = (
         [] if brief["summary"] == " ".join(brief["summary_parts"].values()) else ["summary: its parts say otherwise"]
@@ -270,13 +270,14 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
 
 
 def check_words(brief: dict[str, Any], tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
-    """The sentences about each metric and the headline, written anew; at most three numbers in the latter."""
+    """The sentences about each metric and the headline, written anew; at most three values in the latter."""
     spoken = [m for m in brief["current"] if m != "carbon" or "carbon_intensity" not in brief["current"]]
     computed = {m: words.part(brief, m, tz, ties.get(m, False)) for m in spoken}
     wrong = differences("words", {m: brief["summary_parts"].get(m) for m in computed}, computed)
-    headline = brief["headline"].removeprefix("Simulated figures: ")
+    headline = brief["headline"].replace(" (simulated): ", ": ")
     wrong += differences("words", {"headline": headline}, {"headline": words.headline(brief, ties)})
-    count = len(re.findall(r"\d[\d,.]*", headline.partition(": ")[2]))
+    said = re.sub(r"\d+ days|gCO2", "", headline.partition(": ")[2])
+    count = len(re.findall(r"\d[\d,.]*", said))
     return [*wrong, f"headline: {count} numbers"] if count > 3 else wrong
 
 

@@ -1,4 +1,4 @@
-"""The brief's words a second time: sentences and headline from a brief's own numbers, as docs/brief.md says them.
+"""The brief's words a second time: sentences and headline from a brief's own numbers, as docs/brief.md defines them.
 
 The standard library alone, and nothing of this project; `recompute.py` has checked the numbers before.
 """
@@ -11,11 +11,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 NAMES = {
-    "price": "power",
-    "demand": "demand",
-    "interchange": "",
-    "carbon_intensity": "carbon intensity",
-    "carbon": "carbon intensity",
+    "price": ("power", "The wholesale price"),
+    "demand": ("demand", "Demand"),
+    "interchange": ("", ""),
+    "carbon_intensity": ("carbon intensity", "Carbon intensity"),
+    "carbon": ("carbon intensity", "Carbon intensity"),
 }
 BY_HOUR = ("price", "demand")
 CURRENCIES = {"EUR": "€", "GBP": "£", "USD": "$", "AUD": "A$"}
@@ -56,12 +56,11 @@ def band_of(percentile: int) -> str:
 
 
 def quantity(number: Fraction, unit: str, per: bool = False) -> str:
-    """`€60.50` or `60 MW`; `per` with what it is counted by."""
+    """`€60.50` or `60 MW`; with `per`, a price has its unit."""
     minus, currency = "minus " if number < 0 else "", unit.partition("/MWh")[0]
     if currency in CURRENCIES:
         return f"{minus}{CURRENCIES[currency]}{digits(abs(number), 2)}{' a megawatt-hour' if per else ''}"
-    grams = "g of carbon dioxide a kilowatt-hour" if per else "g"
-    return f"{minus}{digits(abs(number), 0)} {grams if unit == 'gCO2/kWh' else unit}"
+    return f"{minus}{digits(abs(number), 0)} {unit}"
 
 
 class Figure:
@@ -73,13 +72,16 @@ class Figure:
         self.decimals = 2 if metric == "price" else 0
         self.exports = self.flow and Fraction(now["value"]) < 0
         self.value = self.turned(now["value"])
-        self.name = NAMES[metric]
+        self.short, self.name = NAMES[metric]
         if metric == "carbon" and brief["carbon_basis"] == "estimate":
-            self.name = f"estimated {self.name}"
+            self.short, self.name = "estimated carbon intensity", "Estimated carbon intensity"
         self.late = brief["as_of"] > now["expected_by"]
-        self.verb = "was" if self.late else "is"
+        self.past = self.late or now["ts"] != opening(brief)
         self.block, self.moved = brief["context"].get(metric), brief["trend_24h"].get(metric)
         self.balanced = self.flow and self.value < 25
+        days = Fraction(self.block["window_days_actual"]) if self.block else Fraction(30)
+        known = f"the {digits(said(days, 0), 0)} days on record"
+        self.window, self.days = ("the past 30 days", "30 days") if days == 30 else (known, known)
 
     def turned(self, value: Any) -> Fraction:
         return -Fraction(value) if self.exports else Fraction(value)
@@ -91,50 +93,59 @@ class Figure:
         return quantity(self.round(value), self.unit, per)
 
     def way(self, against: bool = False) -> str:
-        return "net export" if self.exports != against else "net import"
+        return "net exports" if self.exports != against else "net imports"
 
-    def lead(self) -> str:
+    def be(self, one: str = "is", many: str = "are") -> str:
+        if self.past:
+            one, many = "was", "were"
+        return many if self.flow else one
+
+    def head(self) -> str:
+        stated, last = self.say(self.value, per=True), "last " if self.late else ""
+        if self.balanced:
+            size = f" ({self.way()} of {stated})" if self.value else ""
+            return f"imports and exports {last}nearly balanced{size}"
+        return f"{self.way() if self.flow else self.short} {last}at {stated}"
+
+    def lead(self, when: str) -> str:
         stated = self.say(self.value, per=True)
         if self.balanced:
-            return f"imports and exports {'were' if self.late else 'are'} balanced" + (
-                f", at a {self.way()} of {stated}" if self.value else ""
-            )
-        if self.flow:
-            return f"{self.way()} {self.verb} {stated}"
-        if self.metric == "price":
-            if self.value < 0:
-                return f"the price of power {self.verb} negative at {stated}"
-            return f"power cost{'' if self.late else 's'} {stated}"
-        return f"{self.name} {self.verb} {stated}"
+            size = f", with {self.way()} of {stated}" if self.value else ""
+            return f"Imports and exports {self.be()} nearly balanced{when}{size}"
+        return f"{self.way().capitalize() if self.flow else self.name} {self.be()} {stated}{when}"
 
     def share(self, pct: Any) -> str:
         plain = pct is not None and self.value >= 0 and not self.exports and abs(Fraction(pct)) < 100
-        return f" ({digits(abs(Fraction(pct)), 1)} %)" if plain else ""
+        return f" ({digits(abs(Fraction(pct)), 1)}%)" if plain else ""
 
     def median(self) -> str:
-        median = self.turned(self.block["median"])
+        median, be = self.turned(self.block["median"]), "was" if self.past else "is"
+        whole = self.window == "the past 30 days"
+        label = "30-day median" if whole else f"median of {self.window}"
         if self.flow and median < 0:
-            return f"The median {self.verb} a {self.way(against=True)} of {self.say(-median)}."
+            return f"The {label} is {self.way(against=True)} of {self.say(-median)}."
+        named = f"the {label} of {self.say(median)}" if whole else f"the {label}, {self.say(median)}"
         apart = self.round(self.value) - self.round(median)
         side = ["below", "level with", "above"][(apart > 0) - (apart < 0) + 1]
         if not apart:
             exact = self.turned(self.block["vs_median"])
             side = {1: "just above", 0: side, -1: "just below"}[(exact > 0) - (exact < 0)]
-            return f"That {self.verb} {side} the median of {self.say(median)}."
-        size = f"{quantity(abs(apart), self.unit)}{self.share(self.block['vs_median_pct'])}"
-        return f"That {self.verb} {size} {side} the median of {self.say(median)}."
+            return f"That {be} {side} {named}."
+        return f"That {be} {quantity(abs(apart), self.unit)}{self.share(self.block['vs_median_pct'])} {side} {named}."
 
     def trend(self) -> str:
         if self.moved is None:
-            return "There is no value of a day earlier."
+            return "No value is available for 24 hours earlier."
+        they = f"{'They' if self.flow else 'It'} {self.be()}"
         if self.moved["direction"] == "flat":
-            return f"It {self.verb} about the same as a day earlier."
+            return f"{they} little changed from 24 hours earlier."
         before = self.turned(self.moved["from_value"])
         if self.flow and before < 0:
-            return f"A day earlier it was a {self.way(against=True)} of {self.say(-before)}."
+            other = f"{self.way(against=True)} of {self.say(-before)}"
+            return f"They {'compared' if self.past else 'compare'} with {other} 24 hours earlier."
         change = self.turned(self.moved["change"])
         size = quantity(abs(self.round(change)), self.unit) + self.share(self.moved["change_pct"])
-        return f"It {self.verb} {'up' if change > 0 else 'down'} {size} on a day earlier."
+        return f"{they} {'up' if change > 0 else 'down'} {size} from 24 hours earlier."
 
 
 def opening(brief: dict[str, Any]) -> int:
@@ -146,60 +157,61 @@ def opening(brief: dict[str, Any]) -> int:
 def part(brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: bool) -> str:
     """The sentences about a metric that has a value."""
     figure, now = Figure(brief, metric), brief["current"][metric]
-    at = "" if now["ts"] == opening(brief) else f"at {stamp(now['ts'], tz, opening(brief))} "
-    lead = f"{at}{figure.lead()}"
+    lead = figure.lead("" if now["ts"] == opening(brief) else f" at {stamp(now['ts'], tz, opening(brief))}")
     if figure.block is None:
-        sentences = [f"{lead}, with too little history to rank it."]
+        sentences = [f"{lead}. There is too little history to rank {'them' if figure.flow else 'it'}."]
     else:
-        days = digits(said(Fraction(figure.block["window_days_actual"]), 0), 0)
-        sentences = [f"{lead}{ranked(figure, f'the last {days} days', ties)}."]
+        sentences = [f"{lead}{ranked(figure, ties)}."]
     if metric != "carbon":
         sentences += [*([figure.median()] if figure.block else []), figure.trend()]
     if figure.late and metric != "carbon":
-        sentences.append(f"A newer value was due by {stamp(now['expected_by'], tz)} and had not come.")
-    text = " ".join(sentences)
-    return text[0].upper() + text[1:]
-
-
-def than(percentile: int) -> str:
-    side, share = ("more", percentile) if percentile >= 50 else ("less", 100 - percentile)
-    return f"{side} than in any of" if share == 100 else f"{side} than in {share} % of"
+        sentences.append(f"A newer value was due by {stamp(now['expected_by'], tz)} but had not arrived.")
+    return " ".join(sentences)
 
 
 def headline(brief: dict[str, Any], many_ties: dict[str, bool]) -> str:
-    """The headline, without the mark of simulated figures."""
+    """The headline, without the mark of simulated values."""
     place = brief["zone_name"].split(" (")[0]
     metric = next((m for m in NAMES if m in brief["current"]), None)
     if metric is None:
-        return f"{place}: no price, demand or flow is known at present."
-    figure, window = Figure(brief, metric), "the days on record"
-    if figure.block and Fraction(figure.block["window_days_actual"]) == 30:
-        window = "the last thirty days"
-    return f"{place}: {figure.lead()}{ranked(figure, window, many_ties.get(metric, False))}."
+        return f"{place}: no current market data is available."
+    figure = Figure(brief, metric)
+    return f"{place}: {figure.head()}{ranked(figure, many_ties.get(metric, False))}."
 
 
-def ranked(figure: Figure, window: str, ties: bool) -> str:
+def than(percentile: int) -> tuple[str, str]:
+    """Rank as a comparison, and as an extreme if it is one."""
+    side, share = ("high", percentile) if percentile >= 50 else ("low", 100 - percentile)
+    return f"{side}er than {share}% of the time", f"the {side}est" if share == 100 else ""
+
+
+def ranked(figure: Figure, ties: bool) -> str:
     block = figure.block
     if block is None or figure.balanced:
         return ""
     if ties:
-        return f", as often in {window}"
+        return f", a level seen more than a quarter of the time in {figure.window}"
     same, every = block["percentile_same_hour"], block["percentile"]
     every = 100 - every if figure.exports else every
     hourly = figure.metric in BY_HOUR and same is not None
     if block["band"].startswith("record") or (not hourly and every in (0, 100)):
-        return f", {'more' if every == 100 else 'less'} than at any time in {window}"
+        return f", the {'highest' if every == 100 else 'lowest'} in {figure.days}"
     if not hourly:
         band = band_of(100 - every if figure.exports else every)
-        return f", about as usual in {window}" if band == "typical" else f", {than(every)} {window}"
+        usual = f"within the usual range of {figure.window}"
+        return f", {usual}" if band == "typical" else f", {than(every)[0]} in {figure.window}"
     usual, everywhere = band_of(same) == "typical", band_of(every) == "typical"
     if usual and everywhere:
-        return f", about as usual at this hour and in {window} as a whole"
+        return f", within the usual range for this hour and for {figure.window} overall"
+    (hour, hour_extreme), (overall, extreme) = than(same), than(every)
+    overall = f"{extreme or overall} overall"
     if usual:
-        return f", about as usual at this hour but {than(every)} all hours of {window}"
+        return f", within the usual range for this hour but {overall} in {figure.window}"
     if everywhere:
-        return f", {than(same)} the same hours of {window}, though about as usual over all hours"
-    following = than(every)
-    if (same > 50) == (every > 50):
-        following = following[following.index("in ") :]
-    return f", {than(same)} the same hours of {window} and {following} all hours"
+        overall = "within the usual range overall"
+    link = "and" if (same > 50) == (every > 50) and not everywhere else "but"
+    if hour_extreme:
+        return f", {hour_extreme} for this hour in {figure.days} {link} {overall}"
+    if link == "and" and not extreme:
+        return f", {hour} at this hour and {overall.partition(' than ')[2]} in {figure.window}"
+    return f", {hour} at this hour in {figure.window} {link} {overall}"

@@ -33,14 +33,14 @@ _SPREAD_SHARE = Decimal("0.05")
 Direction = Literal["rising", "falling", "flat"]
 Band = Literal["record_low", "very_low", "low", "typical", "high", "very_high", "record_high"]
 _REASONS = {
-    "too_few_samples": f"fewer than {MIN_SAMPLES} values in the window",
-    "coverage_below_50_pct": "less than half of the window observed",
-    "no_rows": "no value is known",
-    "withheld_by_terms": "its publisher's terms withhold it",
-    "unreadable": "its stored rows cannot be read at present",
-    "sample": "a sample leaves it out",
+    "too_few_samples": f"there are fewer than {MIN_SAMPLES} values in the window",
+    "coverage_below_50_pct": "data covers less than half of the window",
+    "no_rows": "no data is available",
+    "withheld_by_terms": "its publisher's terms do not allow redistribution",
+    "unreadable": "its stored data is temporarily unavailable",
+    "sample": "a sample does not include it",
 }
-"""The words of `coverage_note` for the reasons of `context_omitted`."""
+"""What `coverage_note` says for each reason in `context_omitted`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,22 +271,22 @@ def _rounded(exact: Fraction, step: str) -> float:
 
 
 def coverage_note(brief: Mapping[str, Any]) -> str:
-    """Which context blocks rest on the whole window, which on part of it, and which are left out, and why, in words.
+    """Word how much of the window each context block covers, and why a block is omitted.
 
-    From the brief's own members, so that a shortened brief gets a note about what is left in it.
+    The note is made from the brief's own fields, so that it describes what a shortened brief still contains.
     """
     blocks: Mapping[str, Any] = brief["context"]
     days = brief["context_window_requested_days"]
     full = [_noun(m) for m, block in blocks.items() if block["confidence"] == "normal"]
-    notes = [f"Nine tenths of the last {days} days or more observed for {listed(full)}."] if full else []
+    notes = [f"Data covers at least 90% of the past {days} days for {listed(full)}."] if full else []
     notes += [
-        f"Only {block['coverage']} of the window observed for {_noun(m)} "
-        f"({block['sample_count']} values): low confidence."
+        f"{_noun(m).capitalize()} data covers only {round(100 * block['coverage'])}% of the past {days} days "
+        f"({block['sample_count']} values), so confidence is low."
         for m, block in blocks.items()
         if block["confidence"] == "low"
     ]
-    notes += [f"No context for {_noun(m)}: {_REASONS[reason]}." for m, reason in brief["context_omitted"].items()]
-    return " ".join(notes) or "The zone publishes no metric that is ranked."
+    notes += [f"No ranking for {_noun(m)}: {_REASONS[reason]}." for m, reason in brief["context_omitted"].items()]
+    return " ".join(notes) or "This zone has no metrics that are ranked."
 
 
 def listed(words: Sequence[str]) -> str:

@@ -57,8 +57,9 @@ class BriefWords:
     """How briefs speak of a metric with one current value a zone."""
 
     subject: str
-    headline: tuple[str, str] | None = None
-    """Subject and verb of the headline, of a value that holds and of one that is overdue; None: the subject is, was."""
+    """The subject of the summary's sentences, at the start of a sentence."""
+    headline: str = ""
+    """What the headline calls it; if empty, the subject in lower case."""
     decimals: int = 0
     by_hour: bool = False
     """Whether it follows the clock: its rank among the same hours of the day leads."""
@@ -190,7 +191,7 @@ METRICS: dict[Metric, Definition] = {
             71.5,
             other_words=("spot", "lmp", "cost"),
         ),
-        brief=BriefWords("The price", ("power costs", "power cost"), decimals=2, by_hour=True),
+        brief=BriefWords("The wholesale price", "power", decimals=2, by_hour=True),
         in_windows=True,
     ),
     Metric.PRICE_DAY_AHEAD: Definition(
