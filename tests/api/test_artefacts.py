@@ -127,7 +127,11 @@ def put_demand(rig: Any) -> None:
 @pytest.mark.parametrize(
     ("prices", "late", "sentence"),
     [
-        ([0.0] * 720 + [100.0 + i for i in range(720)] + [0.0], 0, ", as often in the last 30 days."),
+        (
+            [0.0] * 720 + [100.0 + i for i in range(720)] + [0.0],
+            0,
+            ", a level seen more than a quarter of the time in the past 30 days.",
+        ),
         ([60.0] * 1440 + [-5.0], 5 * 86400, "A newer value was due by 2026-03-30 14:"),
     ],
 )
@@ -145,9 +149,9 @@ def test_a_sample_says_of_its_metric_what_the_whole_brief_says(
     assert "Demand" not in sample["summary"]
     assert "demand" not in sample["summary_figures"]
     assert sample["coverage_note"].startswith(
-        "Nine tenths of the last 30 days or more observed for price. No context for interchange: "
+        "Data covers at least 90% of the past 30 days for price. No ranking for interchange: "
     )
-    assert sample["coverage_note"].endswith("No context for demand: a sample leaves it out.")
+    assert sample["coverage_note"].endswith("No ranking for demand: a sample does not include it.")
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:

@@ -261,7 +261,8 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
     kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
     for text in [*kept, *(text[11:] for text in kept if re.match(r"\d{4}-\d\d-\d\d ", text))]:
         summary = summary.replace(text, " ")
-    spoken = {abs(Fraction(n.replace(",", ""))) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", re.sub(", |24 hours earlier|gCO2", " ", summary))}
+    summary = re.sub(", |24 hours earlier|gCO2", " ", summary)
+    spoken = {abs(Fraction(n.replace(",", ""))) for n in re.findall(r"\d[\d,]*(?:\.\d+)?", summary)}
     lonely = spoken - set(map(abs, numbers_in(others)))
     joined = (
         [] if brief["summary"] == " ".join(brief["summary_parts"].values()) else ["summary: its parts say otherwise"]
