@@ -29,7 +29,7 @@ from orchestration.work.disk_space import require_space
 from orchestration.work.environment import PipelineSettings
 from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, as_storage_error
-from warehouse.store import layout
+from warehouse.store import layout, modes
 from warehouse.store.home import Home
 from warehouse.store.storage import Storage
 
@@ -50,6 +50,9 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
     same home.
     """
     serve.check_settings()
+    home = PipelineSettings.from_environ(os.environ).home
+    home.settle(os.environ)  # the servers run in the project's folder, but a relative home is relative to this one
+    modes.check_release(home.open())
     signals: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
@@ -60,8 +63,6 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
     # ignored, as for jobs in its background.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt)
-    home = PipelineSettings.from_environ(os.environ).home
-    home.settle(os.environ)  # the servers run in the project's folder, but a relative home is relative to this one
     home.make_local()
     require_space(home.local)
     with lock(home.local):

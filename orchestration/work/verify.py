@@ -47,15 +47,15 @@ Check = Callable[[Storage, str], object]
 
 
 def require_release(storage: Storage) -> None:
-    """Check by the catalogue that a warehouse is of this release: each of its files would be a fault otherwise.
+    """Check that a warehouse is of this release and has a catalogue: each of its files could be a fault otherwise.
 
-    Raises StorageError for a warehouse of another release, and for one that has files but no catalogue.
+    Raises StorageError.
     """
     modes.check_release(storage)
     if storage.stat(layout.published(layout.CATALOGUE)) is None and any(map(storage.keys, layout.KEPT)):
         raise StorageError(
-            f"{storage} has files but no catalogue, which says which release wrote them: restore "
-            f"{layout.published(layout.CATALOGUE)} from a backup, or write it anew with `emds publish`"
+            f"{storage} has files but no catalogue: restore {layout.published(layout.CATALOGUE)} from a backup, "
+            "or write it with `emds publish`"
         )
 
 
@@ -88,9 +88,8 @@ def _faults(storage: Storage, is_read: Callable[[str], bool]) -> Iterator[Fault]
                 yield from _of_file(storage, key, check)
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
     for key in damaged.waiting(storage):
-        yield Fault(
-            key, f"waits for `emds repair`: {(storage.get(layout.waiting(key)) or b'').decode().partition(chr(10))[0]}"
-        )
+        reason, _, _ = (storage.get(layout.waiting(key)) or b"").decode().partition("\n")
+        yield Fault(key, f"waits for `emds repair`: {reason}")
     yield from (Fault("folder", line) for line in storage.unreadable())
 
 

@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 from collections import namedtuple
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,10 @@ from orchestration.servers import dagster_home
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from tests.stand_ins.ports import free_port
+from warehouse.market.feeds import Request
 from warehouse.market.zones import ZONES
+from warehouse.rows.versions import empty
+from warehouse.series import monthfile, raw
 from warehouse.store import artefact, layout, modes, zone_ids
 from warehouse.store.seal import SCHEMA_VERSION
 from warehouse.store.storage import Folder
@@ -74,17 +79,51 @@ def test_a_home_that_is_no_folder_is_named(
     assert capsys.readouterr().err.startswith(f"emds: {home} is no folder, and cannot be made one: ")
 
 
+def _month(folder: Folder) -> str:
+    key = layout.series("price", "GB", "2026-11")
+    folder.put(key, monthfile.encode(empty(), key, "simulated"))
+    return key
+
+
+def _response(folder: Folder) -> str:
+    request = Request("neso.demand", "https://example.org/", days=(date(2026, 11, 20),), ext="json")
+    key = raw.keep(folder, request, b'{"schema":6,"sha256":"0"}', 1, "simulated")
+    assert key is not None
+    return key
+
+
+def _document(folder: Folder, name: str = "brief/GB.json") -> str:
+    artefact.put(folder, name, b'{"as_of":1}', 1)
+    return layout.published(name)
+
+
+def _catalogue(folder: Folder) -> str:
+    _month(folder)
+    return _document(folder, layout.CATALOGUE)
+
+
+@pytest.mark.parametrize("has_damage", [False, True], ids=["", "broken_catalogue"])
 @pytest.mark.parametrize("schema", [5, 9])
+@pytest.mark.parametrize("file", [_catalogue, _month, _response, _document])
 def test_another_schema_version_is_refused_by_every_verb_and_left_as_it_is(
-    schema: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    file: Callable[[Folder], str],
+    schema: int,
+    has_damage: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     in_simulated(monkeypatch, tmp_path)
-    modes.ensure(Folder(tmp_path), "simulated")
-    catalogue, own = layout.published(layout.CATALOGUE), artefact.sealed(b'{"as_of":1}', "published/catalogue.json")
-    stored = own.replace(b'{"schema":%d' % SCHEMA_VERSION, b'{"schema":%d' % schema)
-    Folder(tmp_path).put(catalogue, stored)
+    folder = Folder(tmp_path)
+    modes.ensure(folder, "simulated")
+    key = file(folder)
+    folder.put(key, (folder.get(key) or b"").replace(b'{"schema":%d' % SCHEMA_VERSION, b'{"schema":%d' % schema, 1))
+    if has_damage and file is not _catalogue:
+        folder.put(layout.published(layout.CATALOGUE), b'{"as_of":1')
+        folder.put(layout.series("demand", "GB", "2026-11"), b"")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     sentence = (
-        f"emds: published/catalogue.json was written by another release (schema {schema}, this one writes "
+        f"emds: {key} was written by another release (schema {schema}, this one writes "
         f"{SCHEMA_VERSION}): use that release, or name another EMDS_HOME, back up the accounts database into it "
     )
     verbs = (
@@ -96,31 +135,29 @@ def test_another_schema_version_is_refused_by_every_verb_and_left_as_it_is(
         ["doctor"],
         ["serve", "--port", "1"],
         ["verify"],
+        ["up", "--port", "0", "--ui-port", "0"],
     )
     for verb in verbs:
         assert main(verb) == 1
-        assert sentence in "".join(capsys.readouterr())
-    assert Folder(tmp_path).get(catalogue) == stored
+        output = "".join(capsys.readouterr())
+        assert sentence in output
+        assert verb == ["doctor"] or len(output.splitlines()) == 1, verb
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_verify_prints_one_sentence_for_a_warehouse_of_another_release_and_for_one_without_a_catalogue(
+def test_verify_refuses_a_warehouse_of_this_release_without_a_catalogue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     in_simulated(monkeypatch, tmp_path)
     assert main(["verify"]) == 0, "an empty folder has nothing that is broken"
-    folder = Folder(tmp_path)
-    modes.ensure(folder, "simulated")
-    for name in ("brief/GB.json", "brief/FR.json", layout.CATALOGUE):
-        artefact.put(folder, name, b'{"n":1}', 1)
-        key = layout.published(name)
-        folder.put(key, (folder.get(key) or b"").replace(b'{"schema":%d' % SCHEMA_VERSION, b'{"schema":5'))
+    modes.ensure(Folder(tmp_path), "simulated")
+    _month(Folder(tmp_path))
     capsys.readouterr()
     assert main(["verify"]) == 1
-    assert len("".join(capsys.readouterr()).splitlines()) == 1
-    folder.delete(layout.published(layout.CATALOGUE))
-    assert main(["verify"]) == 1
     [line] = "".join(capsys.readouterr()).splitlines()
-    assert line.startswith(f"emds: {tmp_path} has files but no catalogue, which says which release wrote them: ")
+    assert line.startswith(f"emds: {tmp_path} has files but no catalogue: ")
+    assert line.endswith("or write it with `emds publish`")
+    assert [main(["publish"]), main(["verify"])] == [0, 0]
 
 
 @pytest.mark.parametrize("verb", [["doctor"], ["gaps", "--days", "1"], ["publish"], ["serve", "--port", "1"]])

@@ -5,11 +5,12 @@ It stands in the file `mode`, and in every month file and kept body, so that a f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 from warehouse.errors import DamagedFile, WrongMode
 from warehouse.settings import MODES
-from warehouse.store import artefact, layout
+from warehouse.store import layout, seal
 from warehouse.store.storage import Storage
 
 
@@ -63,6 +64,19 @@ def check_file(mode: str, found_mode: object, key: str) -> None:
 
 
 def check_release(storage: Storage) -> None:
-    """Raises StorageError for a warehouse of another release: by its catalogue, which every start publishes first."""
-    with suppress(DamagedFile):
-        artefact.get(storage, layout.CATALOGUE)
+    """Raise StorageError for a warehouse of another release.
+
+    The catalogue decides, which every start publishes first. Without a readable one, the first file whose seal states
+    a version decides.
+    """
+    for key in _sealed_keys(storage):
+        with suppress(DamagedFile):
+            if seal.check_release(storage.get(key) or b"", key):
+                return
+
+
+def _sealed_keys(storage: Storage) -> Iterator[str]:
+    """Yield the catalogue, then monthly files, raw responses and documents; each is listed only if it is reached."""
+    yield layout.published(layout.CATALOGUE)
+    for prefix in (layout.series_prefix(), layout.RAW, layout.published()):
+        yield from storage.keys(prefix)

@@ -8,6 +8,7 @@ through copies, and is replaced in one step. A file that is moved to another key
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ BLANK = "0" * DIGITS
 """Stands where the checksum will."""
 MARK = b'"sha256":"'
 """Stands before its digits."""
+_VERSION = re.compile(rb'\{"schema":(\d{1,9})[,}]')
 
 
 def stamped(body: bytes, end: int | None = None) -> bytes:
@@ -58,6 +60,18 @@ def check_members(found: Mapping[str, Any], key: str, own: str | None = None) ->
     _check_version(found.get("schema"), key)
     if found.get("key") != (own or key):
         raise DamagedFile(key, f"is a copy of {found.get('key')}")
+
+
+def check_release(stored: bytes, key: str) -> bool:
+    """Check the version that the seal in a file's bytes states; return whether it states one.
+
+    A raw response begins with its seal, behind eight bytes; any other file ends with it. The checksum is not read.
+    Raises StorageError for a file of another release.
+    """
+    version = _VERSION.match(stored, 8) or next(reversed([*_VERSION.finditer(stored)]), None)
+    if version:
+        _check_version(int(version[1]), key)
+    return version is not None
 
 
 def _check_version(version: object, key: str) -> None:
