@@ -230,13 +230,9 @@ def public_key(entry: Mapping[str, Any]) -> str:
 
 def withheld(catalogue: Catalogue, feeds: Iterable[str]) -> tuple[str, ...]:
     """Return the sources of those feeds whose rows may not be passed on; an unknown source may not."""
-    unknown = {"withheld": True}
-    shut = (
-        feed
-        for feed in sorted(feeds)
-        if (catalogue.feeds.get(feed) or catalogue.sources.get(feed.partition(".")[0], unknown))["withheld"]
-    )
-    return tuple(dict.fromkeys(feed.partition(".")[0] for feed in shut))
+    codes = {feed: feed.partition(".")[0] for feed in sorted(feeds)}
+    terms = {feed: catalogue.feeds.get(feed) or catalogue.sources.get(code) for feed, code in codes.items()}
+    return tuple(dict.fromkeys(codes[feed] for feed, of in terms.items() if of is None or of.withheld))
 
 
 class MonthBytes(NamedTuple):

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from api.http.document import Document
-from warehouse.errors import DamagedFile, MetricNotAvailable, StorageError, Withheld
+from warehouse.documents.catalogue_entries import (
+    CatalogueFeed,
+    CatalogueSeries,
+    CatalogueSource,
+    CatalogueZone,
+    PublishedCatalogue,
+)
+from warehouse.errors import MetricNotAvailable, StorageError, Withheld
 from warehouse.market import carbon
 from warehouse.market.vocabulary import Forecast, Metric, actual_of, forecast_of, is_forecast
 from warehouse.market.zones import ZONES, zone, zones_with
-from warehouse.store import layout
 
 
 class NoCatalogue(StorageError):
@@ -24,9 +29,9 @@ class Catalogue:
 
     document: Document
     generated: int
-    zones: Mapping[str, Any]
-    sources: Mapping[str, Any]
-    feeds: Mapping[str, Any]
+    zones: Mapping[str, CatalogueZone]
+    sources: Mapping[str, CatalogueSource]
+    feeds: Mapping[str, CatalogueFeed]
     simulated: bool
     withheld: frozenset[str]
     """Ids of the feeds whose rows are never served."""
@@ -35,23 +40,23 @@ class Catalogue:
 
     @classmethod
     def parse(cls, document: Document) -> Catalogue:
-        """The catalogue of a document. Raises DamagedFile."""
-        try:
-            members = document.json
-            feeds = members["feeds"]
-            withheld = frozenset(feed for feed, member in feeds.items() if member["withheld"])
-            ranks = {feed: member["rank"] for feed, member in feeds.items() if feed not in withheld}
-            is_simulated = members["mode"] == "simulated"
-            zones, sources = members["zones"], members["sources"]
-            return cls(document, members["generated"], zones, sources, feeds, is_simulated, withheld, ranks)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DamagedFile(layout.published(document.name), f"is no catalogue ({error!r:.60})") from None
+        """Return the catalogue of a document. Raises DamagedFile."""
+        of = document.decode(PublishedCatalogue)
+        withheld = of.withheld
+        ranks = {feed.id: feed.rank for feed in of.feeds.values() if feed.id not in withheld}
+        return cls(document, of.generated, of.zones, of.sources, of.feeds, of.simulated, withheld, ranks)
 
-    def entry(self, zone_id: str, stored: str) -> Mapping[str, Any]:
-        """What the catalogue says of a zone's stored metric; empty where no feed carries it."""
-        part, name = ("forecasts", actual_of(stored)) if is_forecast(stored) else ("metrics", stored)
-        metric: Mapping[str, Any] = self.zones.get(zone_id, {}).get(part, {}).get(name, {})
-        return metric
+    def entry(self, zone_id: str, stored: str) -> CatalogueSeries | None:
+        """Return the entry of a zone's stored metric; None if no feed provides it."""
+        of_zone = self.zones.get(zone_id)
+        if of_zone is None:
+            return None
+        return of_zone.forecasts.get(actual_of(stored)) if is_forecast(stored) else of_zone.metrics.get(stored)
+
+    def served_feeds(self, zone_id: str, stored: str) -> list[CatalogueFeed]:
+        """Return the feeds that provide a zone's stored metric and may be served, in rank order."""
+        series = self.entry(zone_id, stored)
+        return [self.feeds[feed.id] for feed in series.served_feeds] if series else []
 
     def require_carried(self, zone_id: str, stored: str, name: str) -> None:
         """Raises MetricNotAvailable where no feed carries a zone's stored metric."""
@@ -61,9 +66,9 @@ class Catalogue:
 
     def require_rights(self, zone_id: str, stored: str, name: str) -> None:
         """Raises Withheld where no feed of a zone's stored metric may be passed on."""
-        feeds = self.entry(zone_id, stored).get("feeds", [])
-        if feeds and all(feed["withheld"] for feed in feeds):
-            raise Withheld(zone_id, name, tuple(dict.fromkeys(feed["source"] for feed in feeds)))
+        series = self.entry(zone_id, stored)
+        if series and series.feeds and not series.served_feeds:
+            raise Withheld(zone_id, name, tuple(dict.fromkeys(feed.source for feed in series.feeds)))
 
     def terms(self, zone_id: str, stored: str, codes: frozenset[str], factors: Iterable[str] = ()) -> dict[str, str]:
         """{license, attribution} of the rows' sources; of all sources of the metric where there are no rows.
@@ -71,14 +76,17 @@ class Catalogue:
         Estimates name the sets of `factors` too, by default the current one.
         """
         if self.simulated or not codes:
-            entry = self.entry(zone_id, stored)
-            return {name: entry.get(name, "") for name in ("license", "attribution")}
+            series = self.entry(zone_id, stored)
+            return {
+                "license": series.license if series else "",
+                "attribution": series.attribution if series else "",
+            }
         carriers = [self.sources[code] for code in self.sources if code in codes]
-        attribution = "; ".join(dict.fromkeys(s["attribution"] for s in carriers))
+        attribution = "; ".join(dict.fromkeys(s.attribution for s in carriers))
         if stored == Metric.CARBON_ESTIMATE:
             attribution = carbon.credit(attribution, factors or (carbon.CURRENT_SET,))
         return {
-            "license": "; ".join(dict.fromkeys(f"{s['name']}: {s['license']}" for s in carriers)),
+            "license": "; ".join(dict.fromkeys(f"{s.name}: {s.license}" for s in carriers)),
             "attribution": attribution,
         }
 

@@ -46,7 +46,7 @@ def data_package(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Cata
 def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
     carriers = [catalogue.sources[code] for code in file["sources"]]
     # By its address, else by a word.
-    words = [{"path": s["license_url"]} if s["license_url"] else {"name": "other-license-specified"} for s in carriers]
+    words = [{"path": s.license_url} if s.license_url else {"name": "other-license-specified"} for s in carriers]
     return {
         "name": _id(file).lower(),
         "path": file["url"],
@@ -54,8 +54,8 @@ def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Cat
         "mediatype": PARQUET,
         "bytes": file["bytes"],
         "hash": f"sha256:{file['sha256']}",
-        "licenses": [{**word, "title": source["license"]} for word, source in zip(words, carriers, strict=True)],
-        "sources": [{"title": source["attribution"], "path": source["homepage"]} for source in carriers],
+        "licenses": [{**word, "title": source.license} for word, source in zip(words, carriers, strict=True)],
+        "sources": [{"title": source.attribution, "path": source.homepage} for source in carriers],
         "schema": schema,
     }
 
@@ -108,9 +108,9 @@ def croissant(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalog
         "version": f"1.0.{as_of}",
         "datePublished": iso(as_of),
         "isLiveDataset": True,
-        "license": list(dict.fromkeys(source["license_url"] or source["license"] for source in carriers)),
-        "creator": [{"@type": "sc:Organization", "name": s["name"], "url": s["homepage"]} for s in carriers],
-        "citeAs": "; ".join(dict.fromkeys(source["attribution"] for source in carriers)),
+        "license": list(dict.fromkeys(source.license_url or source.license for source in carriers)),
+        "creator": [{"@type": "sc:Organization", "name": s.name, "url": s.homepage} for s in carriers],
+        "citeAs": "; ".join(dict.fromkeys(source.attribution for source in carriers)),
         "distribution": [*objects, *sets],
         "recordSet": records,
     }

@@ -70,7 +70,7 @@ def _zones(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Re
 
 def zone_list(catalogue: Catalogue) -> dict[str, Any]:
     """The body of `/v1/zones`."""
-    return {"zones": [{name: zone[name] for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
+    return {"zones": [{name: getattr(zone, name) for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
 
 
 def once_a_publication(

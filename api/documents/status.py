@@ -27,6 +27,7 @@ from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.documents import health
+from warehouse.documents.catalogue_entries import CatalogueFeed
 from warehouse.documents.health import Carrier, Health
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
@@ -56,23 +57,23 @@ def _status_view(service: Service, request: HttpRequest, _query: dict[str, Any])
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
     """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
     known, unreadable = _healths(documents, catalogue)
-    carriers: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    carriers: dict[tuple[str, str], list[CatalogueFeed]] = defaultdict(list)
     newest: dict[tuple[str, str], tuple[int, int, str]] = {}  # of feeds that reach as far, the best ranked
     for feed in catalogue.feeds.values():
-        for zone in feed["zones"]:
-            carriers[feed["source"], zone].append(feed)
-            own = known.get((feed["id"], zone))
-            for metric in feed["metrics"] if not feed["withheld"] else ():
+        for zone in feed.zones:
+            carriers[feed.source, zone].append(feed)
+            own = known.get((feed.id, zone))
+            for metric in feed.metrics if not feed.withheld else ():
                 if own and (until := own.until(metric)):
                     if define(metric).due == "vintages":  # the best ranked serves up to the end of its newest vintage
-                        until = min(until + feed["ahead_days"] * clock.DAY, now)
-                    place = -until, feed["rank"], feed["id"]
+                        until = min(until + feed.ahead_days * clock.DAY, now)
+                    place = -until, feed.rank, feed.id
                     newest[zone, metric] = min(newest.get((zone, metric), place), place)
     serving = {pair: feed for pair, (_, _, feed) in newest.items()}
     return {
         "now": now,
         "sources": [
-            _entry(source, zone, [(feed, known.get((feed["id"], zone))) for feed in feeds], now, serving)
+            _entry(source, zone, [(feed, known.get((feed.id, zone))) for feed in feeds], now, serving)
             | ({"last_error": _UNREADABLE} if source in unreadable else {})
             for (source, zone), feeds in sorted(carriers.items())
         ],
@@ -99,7 +100,7 @@ def _healths(documents: DocumentCache, catalogue: Catalogue) -> tuple[dict[tuple
 def _entry(
     source: str,
     zone: str,
-    carriers: Sequence[tuple[Mapping[str, Any], Health | None]],
+    carriers: Sequence[tuple[CatalogueFeed, Health | None]],
     now: int,
     serving: Mapping[tuple[str, str], str],
 ) -> dict[str, Any]:
@@ -107,7 +108,7 @@ def _entry(
     for readings waits for them."""
     by_metric: dict[str, list[tuple[Carrier, Health | None]]] = defaultdict(list)
     for feed, own in carriers:
-        for metric in feed["metrics"]:
+        for metric in feed.metrics:
             by_metric[metric].append((health.carrier(feed, configured=own is None or not own.unconfigured), own))
     standing = [
         health.standing(metric, known, now) for metric, known in by_metric.items() if define(metric).due != "vintages"

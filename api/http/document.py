@@ -6,14 +6,16 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from api.http.codings import pack_well, tag_of
 from warehouse.errors import DamagedFile
-from warehouse.store import layout
+from warehouse.store import artefact, layout
 from warehouse.store.stored_bytes import Identity
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -61,6 +63,11 @@ class Document:
 
         document: Document = self.derive(name, rendered)
         return document
+
+    def decode(self, kind: type[T]) -> T:
+        """Return the document as a value of its type, decoded once per publication. Raises DamagedFile."""
+        value: T = self.derive(("decoded", kind), lambda document: artefact.decode(document.body, document.name, kind))
+        return value
 
     @property
     def json(self) -> Any:

@@ -130,9 +130,9 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     def answer(sample: bool) -> ToolAnswer:
         sampled, catalogue = request._replace(sample=sample), service.documents.catalogue
         body, rows = window_statistics.statistics_of(service.reader, catalogue, sampled, above, below)
-        first = catalogue.entry(zone, request.stored[0]).get("first")
-        if first is not None and first > request.start:
-            body["available_range"] = {"first": first}
+        series = catalogue.entry(zone, request.stored[0])
+        if series and series.first is not None and series.first > request.start:
+            body["available_range"] = {"first": series.first}
         return _worded("statistics", body, rows)
 
     return ToolRequest(name, f"/v1/{name}/{zone}", answer)

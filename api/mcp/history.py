@@ -160,8 +160,9 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     if request.as_of is not None and pages.answer(service.reader, catalogue, current).rows:
         return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
-    entry = {} if request.several else catalogue.entry(request.zones[0], request.stored[0])
-    span = text.with_times({name: entry[name] for name in ("first", "last")}) if entry.get("first") else {}
+    series = None if request.several else catalogue.entry(request.zones[0], request.stored[0])
+    first, last = (series.first, series.last) if series else (None, None)
+    span = text.with_times({"first": first, "last": last}) if first else {}
     is_within = bool(span) and span["first"] <= request.start and request.end <= span["last"] and not request.borders
     available = (
         {"available_range": span} if span and not request.borders else {}
@@ -176,6 +177,6 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
             return available | {"reason": f"{none} in this window; {nearby}."}
     if not available:
         return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
-    until = iso(interval_end(entry["last"], "1y")) if request.metric in YEARLY else span["last_time"]
+    until = iso(interval_end(span["last"], "1y")) if request.metric in YEARLY else span["last_time"]
     words = f"Held are intervals from {span['first_time']} to {until}"
     return available | {"reason": f"{words}: ask for a window in that span, or widen the window."}

@@ -19,9 +19,9 @@ def _catalogue_in_short(catalogue: Catalogue) -> Any:
     members = ("unit", "resolution", "first", "last", "rows")
     in_short = {
         zone: {
-            name: {member: entry[member] for member in members if member in entry}
-            | {"sources": list(dict.fromkeys(feed["source"] for feed in entry["feeds"]))}
-            for name, entry in catalogue.zones[zone]["metrics"].items()
+            name: {member: getattr(series, member) for member in members}
+            | {"sources": list(dict.fromkeys(feed.source for feed in series.feeds))}
+            for name, series in catalogue.zones[zone].metrics.items()
         }
         for zone in ZONES
     }

@@ -106,7 +106,7 @@ def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]
     of_operation: dict[str, Any] = {}
     with suppress(StorageError):
         feed = next(iter(service.documents.catalogue.feeds.values()))
-        own = {"feed": feed["id"], "source": feed["source"]}
+        own = {"feed": feed.id, "source": feed.source}
         of_operation |= {"parameters of changes": own, "parameters of publishers": own}
     for file in (bulk or {}).get("files", [])[:1]:
         own = {name: file[name].replace("_", "-") for name in ("metric", "zone", "month")}

@@ -7,6 +7,7 @@ the service itself.
 from __future__ import annotations
 
 from api.access.webhooks import EVENTS
+from api.openapi.documents import DOCUMENTS, extended
 from api.openapi.geography import GEOGRAPHY
 from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import WORDS, Member, Schema, choice, keyed, listed, or_null, record, text
@@ -39,12 +40,11 @@ _QUOTA: tuple[Member, ...] = (
     ("window", "The period that the quota counts.", text(const="day")),
     ("resets_at", "Unix seconds at which the next day begins (UTC midnight).", "instant"),
 )
-_FEED: tuple[Member, ...] = (
-    ("id", "The feed's id.", "text"), "source", ("rank", "1 is served first.", "whole"), "resolution", "withheld")
 SCHEMAS: dict[str, Schema] = {
     **WORDS,
     **MARKET_DATA,
     **GEOGRAPHY,
+    **{name: schema for name, schema in DOCUMENTS.items() if name != "PublishedCatalogue"},
     "BulkFile": record(
         "zone",
         ("metric", "The stored series; `price_day_ahead` where the auction is a series of its own.", "FileMetric"),
@@ -167,61 +167,8 @@ SCHEMAS: dict[str, Schema] = {
     "Ready": record(
         ("status", "Outcome.", text(const="ready")),
         ("catalogue", "Unix seconds when the catalogue was built.", "instant")),
-    "CatalogueSeries": record(
-        "unit",
-        ("resolution", "Length of the intervals of its first feed.", "resolution?"),
-        ("market", "Hub or region and market of a price; empty for other metrics.", "text"),
-        "hub",
-        ("feeds", "The feeds that carry it, the best first.", listed(record(
-            *_FEED, ("origin", "Whose figures they are first: feeds of one origin fail together.", "text")))),
-        ("independent_origins", "Origins that may be passed on.", "whole"),
-        ("source", "Names of the publishers whose rows may be served.", "text"),
-        "attribution", "license", "redistributable",
-        ("first", "`ts` of the first row; null without rows.", "instant?"),
-        ("last", "`ts` of the last row; null without rows.", "instant?"),
-        ("rows", "Rows held.", "whole"),
-        ("basis?", "Of carbon intensity: who says so.", choice("published", "estimate")),
-        ("includes_imports?", "Of carbon intensity: whether electricity from other zones counts.", "flag"),
-        ("same_as?", "The stored metric of which this is another name.", "FileMetric"),
-        ("borders_without_data?", "For interchange: neighbours without data while other borders report.",
-         listed("text"))),
-    "Catalogue": record(
-        "generated",
-        ("mode", "Simulated, live, or from recordings.", choice("simulated", "live", "recorded")),
-        ("zones", "What is held, by zone.", keyed(record(
-            ("id", "Zone id.", "zone"), "name", ("source", "Names of the publishers that carry the zone.", "text"),
-            "tz", "market_tz", "currency", "attribution", "license",
-            ("headline", "What `price` is here: hub or region, and market.", "text"),
-            ("day_ahead", "What `price?market=day_ahead` is here; empty where there is none.", "text"),
-            ("day_ahead_metric", "The stored metric behind it; null where there is none.", "text?"),
-            ("metrics", "The series, by metric.", keyed("CatalogueSeries", "FileMetric")),
-            ("forecasts", "The publishers' forecasts (`kind=forecast`), alike.", keyed("CatalogueSeries", "metric"))),
-            "zone")),
-        ("sources", "The publishers, by code.", keyed(record(
-            ("code", "The source's code.", "text"), "name",
-            ("homepage", "Address of the publisher.", "text"),
-            ("license", "Licence, or what the terms say.", "text"),
-            ("license_url", "Where the terms stand.", "text"),
-            "attribution", "redistributable", "withheld",
-            ("configured", "Whether the credentials that it needs are set.", "flag"),
-            ("required_env", "Environment variables that hold those.", listed("text")),
-            ("notes", "What a reader of its figures must know.", listed("text"))))),
-        ("feeds", "The feeds, by id.", keyed(record(
-            *_FEED,
-            ("title", "What it is, in a sentence.", "text"),
-            ("zones", "The zones that it carries.", listed("zone")),
-            ("metrics", "The stored metrics that it carries, forecasts too.", listed("text")),
-            ("tz", "The clock of its market day (IANA).", "text"),
-            ("every_minutes", "Minutes between two scheduled runs.", "whole"),
-            ("since", "First market day that it ever published.", text(format="date")),
-            ("ahead_days", "1 where tomorrow is published today.", "whole"),
-            ("reach_days", "Days back that it answers for; null for all.", "whole?"),
-            "hub", ("yearly", "Whether its rows are years.", "flag"),
-            ("publication", "When its rows are out.", record(
-                ("lag_minutes", "Minutes from the end of an interval until it is out.", "integer"),
-                ("daily_at", "Time of day, by `tz`, at which a whole day is out; null: rolling.", "text?"),
-                ("day_offset", "On which day that is: -1 the day before.", "integer"),
-                ("grace_minutes", "Minutes after which it counts as late.", "whole")))))),
+    "Catalogue": extended(
+        DOCUMENTS["PublishedCatalogue"],
         ("endpoints", "Every path with its price.", listed(record(
             ("id", "operationId of the path.", "text"),
             ("method", "HTTP method.", "text"),

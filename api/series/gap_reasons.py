@@ -85,8 +85,7 @@ def _refused(reader: Reader, plan: ZonePlan, hole: Window) -> Iterator[tuple[Win
 
 def _market_tz(plan: ZonePlan) -> str:
     """Return the clock of the market days of the mix's feed, one of which is one response."""
-    listed = plan.catalogue.entry(plan.zone, plan.stored).get("feeds", [])
-    return next((plan.catalogue.feeds[feed["id"]]["tz"] for feed in listed if not feed["withheld"]), "UTC")
+    return next((feed.tz for feed in plan.catalogue.served_feeds(plan.zone, plan.stored)), "UTC")
 
 
 def _estimates(reader: Reader, plan: ZonePlan, day: Window) -> Estimates:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -259,14 +258,13 @@ def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan
     last: tuple[int, DueSpan] | None = catalogue.document.derived.get(key)
     if last is not None and last[0] == known_at:
         return last[1]
-    listed = catalogue.entry(zone, stored).get("feeds", []) if define(stored).due == "intervals" else []
-    members = [(catalogue.feeds[feed["id"]], feed["source"]) for feed in listed if not feed["withheld"]]
-    configured = [feed for feed, source in members if catalogue.sources[source]["configured"]]
-    feeds, due = configured or [feed for feed, _ in members], DueSpan(0, 0, DAY)
+    served = catalogue.served_feeds(zone, stored) if define(stored).due == "intervals" else []
+    configured = [feed for feed in served if catalogue.sources[feed.source].configured]
+    feeds, due = configured or served, DueSpan(0, 0, DAY)
     if feeds:
         carriers = [health.carrier(feed, configured=True) for feed in feeds]
         due = DueSpan(
-            min(local_midnight(date.fromisoformat(feed["since"]), feed["tz"]) for feed in feeds),
+            min(local_midnight(feed.since, feed.tz) for feed in feeds),
             max(coverage.published_until(each.publication, each.tz, each.resolution, known_at) for each in carriers),
             min(RESOLUTIONS[each.resolution] for each in carriers),
         )

@@ -255,4 +255,4 @@ def labels_of_window(reader: Reader, plan: ZonePlan, window: Window) -> set[RowL
 def sources(catalogue: Catalogue, labels: Iterable[RowLabels]) -> tuple[str, ...]:
     """The codes of the sources of some labels, in the order of the catalogue; none that is withheld."""
     codes = {code for label in labels if label.feed not in catalogue.withheld for code in label.source.split(", ")}
-    return tuple(code for code, source in catalogue.sources.items() if code in codes and not source["withheld"])
+    return tuple(code for code, source in catalogue.sources.items() if code in codes and not source.withheld)

@@ -21,6 +21,7 @@ from api.series.page import whole_window
 from api.series.query import SeriesRequest
 from api.service import Service
 from warehouse.documents import health
+from warehouse.documents.catalogue_entries import CatalogueFeed
 from warehouse.figures import horizon
 from warehouse.figures.horizon import METHOD, WindowQuery, rounded
 from warehouse.market import clock
@@ -121,8 +122,7 @@ def _body(
         series = zone(zone_id).carbon_metric
         body["carbon_basis"] = zone(zone_id).describe_carbon(series)["basis"]
     named = (auction or forecast_of(metric)).value
-    listed = catalogue.entry(zone_id, named).get("feeds", [])
-    feeds = [catalogue.feeds[feed["id"]] for feed in listed if not feed["withheld"]]
+    feeds = catalogue.served_feeds(zone_id, named)
 
     def end(codes: Iterable[str] = ()) -> dict[str, Any]:
         terms = catalogue.terms(zone_id, named if auction or feeds else series.value, frozenset(codes))
@@ -140,14 +140,14 @@ def _body(
     request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end, pick=pick)
     rows = whole_window(service.reader, catalogue, request)
     ahead = horizon.known_ahead(rows, now)
-    step = max((60 * feed["every_minutes"] for feed in feeds), default=0)
+    step = max((60 * feed.every_minutes for feed in feeds), default=0)
     too_old = now - _MOST_STEPS * step  # a forecast that was published before
     if ahead is None or (ahead.published_at is not None and ahead.published_at < too_old):
         known = horizon.intervals(rows)
         body["horizon"] = {"next_auction_by": _due(feeds, known[-1].end if known else now) if auction else None}
         return unavailable("not_known_yet" if auction or not known else "forecast_too_old")
     found = horizon.find(ahead, wanted, zone(zone_id).tz)
-    codes = [code for code in ahead.sources if not catalogue.sources.get(code, {"withheld": True})["withheld"]]
+    codes = [code for code in ahead.sources if code in catalogue.sources and not catalogue.sources[code].withheld]
     body["horizon"] = {
         "from": found.start,
         "until": found.until,
@@ -176,8 +176,7 @@ def _body(
 
 def _is_carbon_forecast(catalogue: Catalogue, zone_id: str) -> bool:
     """Return whether a forecast of the zone's carbon intensity is served."""
-    feeds = catalogue.entry(zone_id, f"{zone(zone_id).carbon_metric}_forecast").get("feeds", [])
-    return any(not feed["withheld"] for feed in feeds)
+    return bool(catalogue.served_feeds(zone_id, f"{zone(zone_id).carbon_metric}_forecast"))
 
 
 def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) -> float | None:
@@ -188,7 +187,7 @@ def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) 
     return dict(enumerate(errors, 1)).get(max(1, ceil(lead_s / HOUR)))
 
 
-def _due(feeds: Sequence[Mapping[str, Any]], until: int) -> int | None:
+def _due(feeds: Sequence[CatalogueFeed], until: int) -> int | None:
     """When the prices after `until` are due, by the feed that promises them soonest."""
     due = health.due([health.carrier(feed, configured=True) for feed in feeds], until)
     return None if due is None else due.at

@@ -8,6 +8,7 @@ from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
 from assets.documents.summary import headline, summary
+from warehouse.documents.catalogue_entries import CatalogueZone
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
 from warehouse.market.metrics import MIXES, CurrentMix
 from warehouse.market.vocabulary import Metric
@@ -17,7 +18,7 @@ from warehouse.market.zones import ZONES
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
     """The newest value of every scalar metric whose interval has begun, and the mixes that the zone publishes."""
     body: dict[str, Any] = {
-        "zone": of_zone.zone["id"],
+        "zone": of_zone.zone.id,
         "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},
         **_carbon_members(of_zone),
     }
@@ -25,8 +26,8 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
         words = MIXES[metric]
         body |= {words.member: asdict(mix)} if words.is_awaited else _mix_members(words, mix)
     return body | {
-        "attribution": of_zone.zone["attribution"],
-        "license": of_zone.zone["license"],
+        "attribution": of_zone.zone.attribution,
+        "license": of_zone.zone.license,
         "updated": now,
         "valid_until": of_zone.valid_until,
     }
@@ -38,8 +39,8 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     missing = {metric: reason for metric, reason in of_zone.missing.items() if metric not in MIXES}
     parts, rounded = summary(of_zone, now, simulated)
     body = {
-        "zone": of_zone.zone["id"],
-        "zone_name": of_zone.zone["name"],
+        "zone": of_zone.zone.id,
+        "zone_name": of_zone.zone.name,
         "as_of": now,
         "current": {m: _value(f) for m, f in of_zone.figures.items()},
         "context": {
@@ -60,8 +61,8 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "coverage_note": coverage_note(body),
         "method": METHOD,
         "docs": "/docs/brief",
-        "attribution": of_zone.zone["attribution"],
-        "license": of_zone.zone["license"],
+        "attribution": of_zone.zone.attribution,
+        "license": of_zone.zone.license,
         "valid_until": of_zone.valid_until,
     }
 
@@ -71,9 +72,7 @@ def member(body: Mapping[str, Any]) -> dict[str, Any]:
     return {part: value for part, value in body.items() if part != "zone"}
 
 
-def snapshot(
-    members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, Mapping[str, Any]], now: int
-) -> dict[str, Any]:
+def snapshot(members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, CatalogueZone], now: int) -> dict[str, Any]:
     """Every zone's latest values in one document; `zones` are the catalogue's. A zone without any row has no metrics.
 
     `generated` is never older than the newest `updated` in it. There is at least one member.
@@ -83,8 +82,8 @@ def snapshot(
     return {"generated": generated, "valid_until": min(m["valid_until"] for m in members.values()), "zones": every}
 
 
-def _silent(zone: Mapping[str, Any], generated: int) -> dict[str, Any]:
-    return {"metrics": {}, "attribution": zone["attribution"], "license": zone["license"], "updated": generated}
+def _silent(zone: CatalogueZone, generated: int) -> dict[str, Any]:
+    return {"metrics": {}, "attribution": zone.attribution, "license": zone.license, "updated": generated}
 
 
 def _value(figure: Figure) -> dict[str, Any]:
@@ -112,7 +111,7 @@ def _block(part: Any, unit: str) -> dict[str, Any]:
 def _carbon_members(of_zone: ZoneFigures) -> dict[str, Any]:
     """Return whether `carbon` is published or estimated, or why it is left out."""
     if (figure := of_zone.figures.get(Metric.CARBON)) is not None:
-        return {"carbon_basis": ZONES[of_zone.zone["id"]].describe_carbon(figure.stored)["basis"]}
+        return {"carbon_basis": ZONES[of_zone.zone.id].describe_carbon(figure.stored)["basis"]}
     return {"carbon_omitted": of_zone.carbon_omitted} if of_zone.carbon_omitted else {}
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from warehouse.bookkeeping import logged
 from warehouse.documents import health
+from warehouse.documents.catalogue_entries import CatalogueSeries, CatalogueZone, PublishedCatalogue
 from warehouse.documents.health import Carrier
 from warehouse.figures.context import WINDOW_S, Reading, read_at
 from warehouse.figures.refusals import estimate_stored
@@ -63,7 +63,7 @@ class Mix:
 class ZoneFigures:
     """What the documents state of one zone. `missing`: why a metric that the zone publishes has no figure."""
 
-    zone: Mapping[str, Any]
+    zone: CatalogueZone
     """The zone as the catalogue describes it."""
     figures: Mapping[str, Figure]
     missing: Mapping[str, str]
@@ -92,17 +92,19 @@ class ZoneFigures:
         return [mix for metric, mix in self.mixes.items() if MIXES[metric].is_awaited]
 
 
-def figures(storage: Storage, catalogue: Mapping[str, Any], zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
+def figures(
+    storage: Storage, catalogue: PublishedCatalogue, zones: Collection[str], now: int
+) -> dict[str, ZoneFigures]:
     """Zone id -> its figures at `now` (Unix seconds). Reads each metric once; what cannot be read costs only that."""
-    kept_out = frozenset(feed for feed, member in catalogue["feeds"].items() if member["withheld"])
+    kept_out = catalogue.withheld
     reader = Reader(storage, _READER_BYTES)
     return {z: _of_zone(reader, catalogue, z, now, kept_out) for z in zones}
 
 
 def _of_zone(
-    reader: Reader, catalogue: Mapping[str, Any], zone: str, now: int, withheld: frozenset[str]
+    reader: Reader, catalogue: PublishedCatalogue, zone: str, now: int, withheld: frozenset[str]
 ) -> ZoneFigures:
-    entry = catalogue["zones"][zone]
+    entry = catalogue.zones[zone]
     named: dict[str, Figure] = {}
     histories: dict[str, RowColumns] = {}
     missing: dict[str, str] = {}
@@ -110,7 +112,7 @@ def _of_zone(
     mixes: dict[Metric, Mix] = {}
     omitted = ""
     series = {metric: ZONES[zone].carbon_metric if metric is Metric.CARBON else metric for metric in CURRENT}
-    for metric, stored in ((m, stored) for m, stored in series.items() if stored.value in entry["metrics"]):
+    for metric, stored in ((m, stored) for m, stored in series.items() if stored.value in entry.metrics):
         rows, refused = None, ""
         with logged(f"{metric.value} of {zone}", unreadable) as attempt:
             if metric in MIXES and MIXES[metric].is_whole:
@@ -124,12 +126,12 @@ def _of_zone(
         carriers = _carriers(catalogue, zone, stored)
         if rows is not None and metric in MIXES:
             mixes[metric] = _mix(rows, carriers)
-        elif rows is not None and not refused and (reading := read_at(rows, entry["tz"], now)) is not None:
+        elif rows is not None and not refused and (reading := read_at(rows, entry.tz, now)) is not None:
             named[metric.value], histories[metric.value] = _figure(rows, reading, carriers, stored), rows
         elif metric is Metric.CARBON:
-            omitted = refused or _missing(entry["metrics"][stored], attempt.error is not None)
+            omitted = refused or _missing(entry.metrics[stored], attempt.error is not None)
         else:
-            missing[metric.value] = _missing(entry["metrics"][metric], attempt.error is not None)
+            missing[metric.value] = _missing(entry.metrics[metric], attempt.error is not None)
     return ZoneFigures(entry, named, missing, mixes, histories, omitted, tuple(unreadable))
 
 
@@ -186,7 +188,7 @@ def newest_whole_mix(
 
 def refusal(
     reader: Reader,
-    catalogue: Mapping[str, Any],
+    catalogue: PublishedCatalogue,
     zone: str,
     estimates: RowColumns | None,
     now: int,
@@ -204,7 +206,7 @@ def refusal(
         begun = estimates.between(Window(0, now + 1))[1]
         if begun and int(estimates.ts[begun - 1] + estimates.seconds()[begun - 1]) > ts:
             return ""
-    rows = reader.read(zone, Metric.MIX, "net", MarketDay.at(ts, catalogue["feeds"][feed]["tz"]).window)
+    rows = reader.read(zone, Metric.MIX, "net", MarketDay.at(ts, catalogue.feeds[feed].tz).window)
     found = estimate_stored(zone, rows.of_feeds(lambda each: each not in withheld))
     return dict(zip(found.ts.tolist(), found.reasons, strict=True)).get(ts) or "refused"
 
@@ -216,12 +218,11 @@ def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier], s
     return Figure(reading, label.unit, label.resolution, label.source, expected_by, stored)
 
 
-def _carriers(catalogue: Mapping[str, Any], zone: str, metric: str) -> list[Carrier]:
+def _carriers(catalogue: PublishedCatalogue, zone: str, metric: str) -> list[Carrier]:
     """The feeds of a zone's metric that may be served."""
     return [
-        health.carrier(catalogue["feeds"][feed["id"]], catalogue["sources"][feed["source"]]["configured"])
-        for feed in catalogue["zones"][zone]["metrics"][metric]["feeds"]
-        if not feed["withheld"]
+        health.carrier(catalogue.feeds[feed.id], catalogue.sources[feed.source].configured)
+        for feed in catalogue.zones[zone].metrics[metric].served_feeds
     ]
 
 
@@ -234,12 +235,11 @@ def _due(carriers: Collection[Carrier], feed: str, resolution: str, ts: int) -> 
     return end if due is None else max(end, due.at)
 
 
-def _missing(entry: Mapping[str, Any], unreadable: bool) -> str:
+def _missing(series: CatalogueSeries, unreadable: bool) -> str:
     """Why a metric that the zone publishes has no figure."""
     if unreadable:
         return "unreadable"
-    feeds = entry["feeds"]
-    return "withheld_by_terms" if feeds and all(f["withheld"] for f in feeds) else "no_rows"
+    return "withheld_by_terms" if series.feeds and not series.served_feeds else "no_rows"
 
 
 def _mix(rows: RowColumns, carriers: Collection[Carrier]) -> Mix:

@@ -10,6 +10,7 @@ import orjson
 
 from assets.documents.geo_layers import document
 from geo_data.terms import ATTRIBUTION, LICENCE
+from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -17,7 +18,7 @@ Body = dict[str, Any]
 _FACTS = ("id", "name", "type", "capacity_mw", "status")
 
 
-def publish(storage: Storage, catalogue: Mapping[str, Any], head: Mapping[str, Any], flows: Iterable[Body]) -> None:
+def publish(storage: Storage, catalogue: PublishedCatalogue, head: Mapping[str, Any], flows: Iterable[Body]) -> None:
     """Publish the lines with the newest of these flows: `zone`, `counterparty`, `link`, `mw` (+ = into the zone), `ts`.
 
     `source` is the code of a flow's source. A flow without it keeps the source that it was published with before.
@@ -41,7 +42,7 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], head: Mapping[str, A
 
 
 def _feature(
-    line: Mapping[str, Any], flows: list[Body], former: Mapping[str, Any], catalogue: Mapping[str, Any]
+    line: Mapping[str, Any], flows: list[Body], former: Mapping[str, Any], catalogue: PublishedCatalogue
 ) -> Body:
     facts = line["properties"]
     start, end = facts["from"], facts["to"] or facts["neighbour"]
@@ -58,7 +59,7 @@ def _feature(
     source = None if newest is None else newest.get("source")
     if newest is not None and source is None and former.get("mw_ts") == newest["ts"]:
         source = former.get("source")
-    terms = catalogue["sources"].get(source, {})
+    terms = catalogue.sources.get(source or "")
     coordinates = line["geometry"]["coordinates"]
     properties = {
         **{name: facts[name] for name in _FACTS},
@@ -68,8 +69,8 @@ def _feature(
         "mw_ts": None if newest is None else newest["ts"],
         "border_mw": None if own else size,
         "source": source,
-        "license": terms.get("license"),
-        "attribution": terms.get("attribution"),
+        "license": terms and terms.license,
+        "attribution": terms and terms.attribution,
     }
     geometry = {"type": "LineString", "coordinates": coordinates[::-1] if is_reversed else coordinates}
     return {"type": "Feature", "id": line["id"], "bbox": line["bbox"], "properties": properties, "geometry": geometry}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from assets.documents.figures import Figure, ZoneFigures
+from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.figures import resample
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS
@@ -71,7 +72,7 @@ def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
 
 
 def metric_histories(
-    reader: Reader, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int
+    reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Hourly means of each metric from `start` on, for the map; and what the panel of a zone draws of each metric.
 
@@ -90,7 +91,7 @@ def metric_histories(
         last = max(HOURLY_DAYS * 24, _known_steps(values))
         hours[metric] = values[skipped:last]
         hours[f"{metric}_percentile"] = _percentiles(figure, own, exact[skipped:last])
-        expected = _expected(reader, catalogue, figures.zone["id"], figure.stored, week, unit)
+        expected = _expected(reader, catalogue, figures.zone.id, figure.stored, week, unit)
         if (known := _known_steps(expected)) > skipped:
             hours[f"{metric}_forecast"] = expected[skipped:known]
         metrics[metric] = {
@@ -103,7 +104,7 @@ def metric_histories(
 
 
 def _expected(
-    reader: Reader, catalogue: Mapping[str, Any], zone: str, metric: str, window: Window, unit: str
+    reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, window: Window, unit: str
 ) -> list[int | None]:
     """The newest forecast of a metric by its publisher, hour by hour of a window; empty where there is none."""
     if f"{metric}_forecast" not in FORECASTS:
@@ -124,10 +125,10 @@ def _trimmed(start: int, step: int, values: list[int | None]) -> dict[str, Any]:
 
 
 def latest_rows(
-    reader: Reader, catalogue: Mapping[str, Any], zone: str, metric: Metric, side: MonthFileSide, now: int
+    reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: Metric, side: MonthFileSide, now: int
 ) -> RowColumns | None:
     """The rows of a metric of the last 48 hours; None where the zone does not publish it."""
-    if metric not in catalogue["zones"][zone]["metrics"]:
+    if metric not in catalogue.zones[zone].metrics:
         return None
     return _open_rows(reader, catalogue, zone, metric, side, _back(now, SHORT_HOURS, HOUR))
 
@@ -197,8 +198,8 @@ def _sum(values: tuple[int | None, ...]) -> int | None:
 
 
 def _open_rows(
-    reader: Reader, catalogue: Mapping[str, Any], zone: str, metric: str, side: MonthFileSide, window: Window
+    reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, side: MonthFileSide, window: Window
 ) -> RowColumns:
     """The rows of a window that may be passed on."""
-    rows = reader.read(zone, metric, side, window)
-    return rows.of_feeds(lambda feed: not catalogue["feeds"].get(feed, {}).get("withheld"))
+    rows, withheld = reader.read(zone, metric, side, window), catalogue.withheld
+    return rows.of_feeds(lambda feed: feed not in withheld)

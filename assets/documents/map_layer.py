@@ -16,6 +16,7 @@ from assets.documents import flow_layer, geo_layers, map_history
 from assets.documents.figures import ZoneFigures
 from assets.documents.map_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
+from warehouse.documents.catalogue_entries import CatalogueZone, PublishedCatalogue
 from warehouse.market.metrics import SCALAR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
@@ -38,9 +39,9 @@ class ZoneParts:
     history: Body | None
 
 
-def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, now: int) -> ZoneParts:
+def parts(storage: Storage, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int) -> ZoneParts:
     """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix, and its forecasts."""
-    zone = figures.zone["id"]
+    zone = figures.zone.id
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
     reader = Reader(storage, 0)
     borders = map_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
@@ -57,15 +58,15 @@ def parts(storage: Storage, catalogue: Mapping[str, Any], figures: ZoneFigures, 
     return ZoneParts(bands, flows, hours, history)
 
 
-def _properties(zone: Mapping[str, Any], member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
+def _properties(zone: CatalogueZone, member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
     """The flat properties of a zone; `member` is its part of the snapshot. A metric without a figure has nulls."""
-    facts = geo_layers.zone_shapes()[zone["id"]]["properties"]
+    facts = geo_layers.zone_shapes()[zone.id]["properties"]
     body: Body = {
-        "id": zone["id"],
-        "name": zone["name"],
+        "id": zone.id,
+        "name": zone.name,
         "country": facts["country"],
-        "tz": zone["tz"],
-        "currency": zone["currency"],
+        "tz": zone.tz,
+        "currency": zone.currency,
         "label_lon": facts["label_lon"],
         "label_lat": facts["label_lat"],
         "note": facts["note"],
@@ -113,7 +114,7 @@ def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
     }
 
 
-def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, ZoneParts]) -> None:
+def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str, ZoneParts]) -> None:
     """Puts the documents of these zones and those of all zones, in which the other zones stay as they are.
 
     To be called after the snapshot was put.
@@ -128,7 +129,7 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         "generated": snapshot["generated"],
         "valid_until": snapshot["valid_until"],
         "rounded": True,
-        "simulated": catalogue["mode"] == "simulated",
+        "simulated": catalogue.simulated,
     }
 
     flows: list[Body] = []
@@ -139,8 +140,7 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
             f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]
         } | {zone: own.bands for zone, own in zones.items()}
         bodies = {
-            zone: _properties(catalogue["zones"][zone], snapshot["zones"][zone], bands.get(zone, {}))
-            for zone in _shapes()
+            zone: _properties(catalogue.zones[zone], snapshot["zones"][zone], bands.get(zone, {})) for zone in _shapes()
         }
         nonlocal flows
         flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
@@ -158,8 +158,9 @@ def publish(storage: Storage, catalogue: Mapping[str, Any], zones: Mapping[str, 
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)
             continue
-        described, member = catalogue["zones"][zone], snapshot["zones"][zone]
+        described, member = catalogue.zones[zone], snapshot["zones"][zone]
         until = {"valid_until": member.get("valid_until", head["valid_until"])}
-        body = {"zone": zone, **head, **until, **own.history, **{n: described[n] for n in ("attribution", "license")}}
+        terms = {"attribution": described.attribution, "license": described.license}
+        body = {"zone": zone, **head, **until, **own.history, **terms}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
     flow_layer.publish(storage, catalogue, head, flows)

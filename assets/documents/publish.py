@@ -16,6 +16,7 @@ from assets.documents import bodies, map_layer
 from assets.documents.figures import ZoneFigures, figures
 from warehouse.bookkeeping import logged
 from warehouse.documents import catalogue
+from warehouse.documents.catalogue_entries import CatalogueZone, PublishedCatalogue
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.zones import ZONES, zone
@@ -45,7 +46,7 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
         with logged(f"latest of {z}", failures):
             latests[z] = None if zf.empty else bodies.latest(zf, now)
     with logged(layout.SNAPSHOT, failures):
-        _put_snapshot(storage, described["zones"], latests, now, version)
+        _put_snapshot(storage, described.zones, latests, now, version)
     beaten = []
     for z, body in latests.items():
         with logged(layout.latest(z), failures):
@@ -54,10 +55,10 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     if beaten:  # take the latests that newer publishers have put
         with logged(layout.SNAPSHOT, failures):
             newer = {z: artefact.load(storage, layout.latest(z)) for z in beaten}
-            _put_snapshot(storage, described["zones"], newer, now, artefact.new_version())
+            _put_snapshot(storage, described.zones, newer, now, artefact.new_version())
     for z, zf in known.items():
         with logged(layout.brief(z), failures):
-            simulated = described["mode"] == "simulated"
+            simulated = described.simulated
             body = None if zf.empty else bodies.brief(zf, now, simulated)
             _put(storage, layout.brief(z), body, version)
     _publish_live(storage, described, known, now, version, failures)
@@ -66,7 +67,7 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
 
 def _publish_live(
     storage: Storage,
-    described: Mapping[str, Any],
+    described: PublishedCatalogue,
     by_zone: Mapping[str, ZoneFigures],
     now: int,
     version: int,
@@ -97,7 +98,7 @@ def _is_newer(storage: Storage, z: str, version: int) -> bool:
 
 def _put_snapshot(
     storage: Storage,
-    zones: Mapping[str, Any],
+    zones: Mapping[str, CatalogueZone],
     latests: Mapping[str, Mapping[str, Any] | None],
     now: int,
     version: int,

@@ -44,7 +44,7 @@ def say_time(ts: int, tz: str, beside: int | None = None) -> str:
 
 def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numbers]:
     """Return the sentence and the rounded numbers in it. `now` is in Unix seconds."""
-    place = of_zone.zone["name"].partition(" (")[0] + (" (simulated)" if simulated else "")
+    place = of_zone.zone.name.partition(" (")[0] + (" (simulated)" if simulated else "")
     for metric in SCALAR:
         figure = of_zone.figures.get(metric)
         if figure is not None:
@@ -56,13 +56,13 @@ def headline(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[str, Numb
 
 def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Numbers]:
     """Return the sentences by subject in reading order, and by the same names the numbers and times in them."""
-    tz = of_zone.zone["tz"]
+    tz = of_zone.zone.tz
     spoken = {words.member: metric for metric, words in MIXES.items() if words.subject}
     mixes = {member: of_zone.mixes[metric] for member, metric in spoken.items() if metric in of_zone.mixes}
     newest = [*(f.reading.ts for f in of_zone.figures.values()), *(mix.ts for mix in mixes.values())]
     opening = max(newest, default=now)
     figures: dict[str, Any] = {"at": say_time(opening, tz)}
-    parts: dict[str, str] = {"opening": f"{of_zone.zone['name']}, {figures['at']}."}
+    parts: dict[str, str] = {"opening": f"{of_zone.zone.name}, {figures['at']}."}
     for metric, figure in of_zone.figures.items():
         if metric == figure.stored or figure.stored not in of_zone.figures:  # GB's carbon intensity has two names
             parts[metric], figures[metric] = _sentences(metric, figure, opening, tz, overdue=now > figure.expected_by)

@@ -130,9 +130,9 @@ def _is_narrower(withheld: Collection[str], former: Mapping[str, Any]) -> bool:
 def _rights(catalogue: Catalogue) -> dict[str, Any]:
     members = ("name", "license", "license_url", "attribution", "redistributable")
     return {
-        code: {name: source[name] for name in members}
+        code: {name: getattr(source, name) for name in members}
         for code, source in catalogue.sources.items()
-        if not source["withheld"]
+        if not source.withheld
     }
 
 

@@ -90,7 +90,9 @@ def test_a_replay_names_what_it_cannot_read_tells_dagster_and_changes_nothing_wh
     assert "denied.html: FeedUnavailable" in capsys.readouterr().out
     home = folder.parent / "replayed"
     storage = Folder(home)
-    assert (catalogue.load(storage) or {})["mode"] == "recorded"
+    described = catalogue.load(storage)
+    assert described is not None
+    assert described.mode == "recorded"
     with recording.instance(home) as instance:
         marked = {key for key in instance.all_asset_keys() if instance.get_materialized_partitions(key)}
         assert marked <= {asset_key(feed) for feed in sources()["nyiso"].feeds}

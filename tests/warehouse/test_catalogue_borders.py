@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec import UNSET
+
 from tests.stand_ins.declared import feed, source
 from warehouse.documents import catalogue
 from warehouse.market.clock import DAY, HOUR
@@ -27,10 +29,9 @@ def described(home: Path, silent_days: int) -> list[str]:
         rows.extend(key, list(stamps), [1.0] * len(stamps))
         fold(storage, FEED.id, rows, {}, {FEED.id: 1}, NOW, mode="live")
     document = catalogue.publish(storage, {"one": SOURCE}, "live", (), ("one",), NOW)
-    assert document["zones"]["DE-LU"]["metrics"]["interchange"]["borders_without_data"] == []
-    assert "borders_without_data" not in document["zones"]["GB"]["metrics"]["price"]
-    named: list[str] = document["zones"]["GB"]["metrics"]["interchange"]["borders_without_data"]
-    return named
+    assert document.zones["DE-LU"].metrics["interchange"].borders_without_data == ()
+    assert document.zones["GB"].metrics["price"].borders_without_data is UNSET
+    return list(document.zones["GB"].metrics["interchange"].borders_without_data or ())
 
 
 def test_a_border_silent_for_two_weeks_is_named(tmp_path: Path) -> None:

@@ -6,11 +6,20 @@ It is built from the SOURCES values that the caller hands in; a new source reach
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import orjson
+from msgspec.structs import replace
 
 from warehouse.documents import manifest
+from warehouse.documents.catalogue_entries import (
+    CarryingFeed,
+    CatalogueFeed,
+    CatalogueSeries,
+    CatalogueSource,
+    CatalogueZone,
+    PublishedCatalogue,
+)
+from warehouse.documents.field_types import Permission
 from warehouse.documents.manifest import Place, Summary
 from warehouse.market import carbon
 from warehouse.market.clock import DAY
@@ -62,14 +71,11 @@ def publish(
     rights: Collection[str],
     configured: Collection[str],
     generated: int,
-) -> dict[str, Any]:
-    """Brings the manifest up to date and puts the catalogue in place; returns it.
+) -> PublishedCatalogue:
+    """Bring the manifest up to date, publish the catalogue and return it.
 
-    `configured` names the sources whose credentials are set. {generated, mode, zones: {id: zone}, sources: {code:
-    source}, feeds: {id: feed}}; a zone's `metrics` maps a metric that it publishes (and `price_day_ahead` where it is a
-    series of its own) to {unit, resolution, market, feeds in rank order, source, license, attribution, redistributable,
-    first, last, rows}; its `forecasts` map a metric that a publisher forecasts to the same. `same_as` names the stored
-    metric of a series that has two names.
+    `configured` names the sources whose credentials are set. A zone's `metrics` have the metrics that it publishes (and
+    `price_day_ahead` if it is a series of its own); its `forecasts` have those that a publisher forecasts.
     """
     version = artefact.new_version()
     feeds = [feed for source in sources.values() for feed in source.feeds]
@@ -79,17 +85,14 @@ def publish(
     offer = _Offer(sources, feeds, terms(sources, mode), simulated, kept_out, of_real)
     summaries = manifest.publish(storage, generated, lambda place: _final_after_days(feeds, *place))
     silent = _silent(summaries)
-    body = artefact.encode(
-        {
-            "generated": generated,
-            "mode": mode,
-            "zones": {z: _zone(zone, offer, summaries, silent.get(z, [])) for z, zone in ZONES.items()},
-            "sources": {s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
-            "feeds": {f.id: _feed(f, f.id in kept_out) for f in feeds},
-        }
+    document = PublishedCatalogue(
+        generated=generated,
+        mode=mode,
+        zones={z: _zone(zone, offer, summaries, silent.get(z, [])) for z, zone in ZONES.items()},
+        sources={s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
+        feeds={f.id: _feed(f, f.id in kept_out) for f in feeds},
     )
-    artefact.put(storage, layout.CATALOGUE, body, version)
-    document: dict[str, Any] = orjson.loads(body)
+    artefact.put(storage, layout.CATALOGUE, artefact.encode(document), version)
     return document
 
 
@@ -129,43 +132,43 @@ def _silent(summaries: Mapping[Place, Summary]) -> dict[str, list[str]]:
     }
 
 
-def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], without_data: list[str]) -> dict[str, Any]:
+def _zone(zone: Zone, offer: _Offer, summaries: Mapping[Place, Summary], without_data: list[str]) -> CatalogueZone:
     metrics = [m for m in Metric if m in zone.stored_metrics]
-    entries = {m.value: _entry(zone, m, offer, summaries.get((m, zone.id))) for m in metrics}
+    entries = {m.value: _series(zone, m, offer, summaries.get((m, zone.id))) for m in metrics}
     forecasts = {
-        actual_of(m).value: _entry(zone, m, offer, summaries.get((m, zone.id)))
+        actual_of(m).value: _series(zone, m, offer, summaries.get((m, zone.id)))
         for m in Forecast
         if any(zone.id in feed.zones and feed.carries(m) for feed in offer.feeds)
     }
     if zone.carbon_metric not in (Metric.CARBON, Metric.CARBON_ESTIMATE):
         for part in (entries, forecasts):
             if (same := part.get(zone.carbon_metric)) is not None:
-                part[Metric.CARBON.value] = {**same, "same_as": zone.carbon_metric.value}
+                part[Metric.CARBON.value] = replace(same, same_as=zone.carbon_metric.value)
     for stored in (Metric.CARBON, Metric.CARBON_ESTIMATE):
         if stored in entries:
-            entries[stored] |= zone.describe_carbon(stored)
+            entries[stored] = replace(entries[stored], **zone.describe_carbon(stored))
     if Metric.INTERCHANGE in entries:
-        entries[Metric.INTERCHANGE]["borders_without_data"] = without_data
-    codes = {f["source"] for e in entries.values() for f in e["feeds"] if not f["withheld"]}
+        entries[Metric.INTERCHANGE] = replace(entries[Metric.INTERCHANGE], borders_without_data=tuple(without_data))
+    codes = {feed.source for series in entries.values() for feed in series.served_feeds}
     joined = join_terms(of for code, of in offer.terms.items() if code in codes)
-    return {
-        "id": zone.id,
-        "name": zone.name,
-        "source": joined.source,
-        "tz": zone.tz,
-        "market_tz": zone.market_tz,
-        "currency": zone.currency,
-        "license": joined.license,
-        "attribution": joined.attribution,
-        "headline": zone.headline,
-        "day_ahead": zone.day_ahead,
-        "day_ahead_metric": zone.day_ahead_metric,
-        "metrics": entries,
-        "forecasts": forecasts,
-    }
+    return CatalogueZone(
+        id=zone.id,
+        name=zone.name,
+        source=joined.source,
+        tz=zone.tz,
+        market_tz=zone.market_tz,
+        currency=zone.currency,
+        license=joined.license,
+        attribution=joined.attribution,
+        headline=zone.headline,
+        day_ahead=zone.day_ahead,
+        day_ahead_metric=zone.day_ahead_metric,
+        metrics=entries,
+        forecasts=forecasts,
+    )
 
 
-def _entry(zone: Zone, metric: Metric | Forecast, offer: _Offer, summary: Summary | None) -> dict[str, Any]:
+def _series(zone: Zone, metric: Metric | Forecast, offer: _Offer, summary: Summary | None) -> CatalogueSeries:
     carrying = [f for f in offer.feeds if zone.id in f.zones and f.carries(metric)]
     carrying.sort(key=lambda f: (f.rank, f.id))
     open_sources = dict.fromkeys(f.source for f in carrying if f.id not in offer.withheld)
@@ -173,63 +176,49 @@ def _entry(zone: Zone, metric: Metric | Forecast, offer: _Offer, summary: Summar
     if metric == Metric.CARBON_ESTIMATE:
         joined = joined._replace(attribution=carbon.credit(joined.attribution))
     redistributable = {offer.sources[code].redistributable for code in open_sources}
-    return {
-        "unit": define(metric).unit(zone),
-        "resolution": carrying[0].resolution if carrying else None,
-        "market": {"price": zone.headline, "price_day_ahead": zone.day_ahead}.get(metric, ""),
-        "hub": next((f.hub for f in carrying if f.hub), ""),
-        "feeds": [
-            {
-                "id": f.id,
-                "source": f.source,
-                "origin": f.origin,
-                "rank": f.rank,
-                "resolution": f.resolution,
-                "withheld": f.id in offer.withheld,
-            }
-            for f in carrying
-        ],
-        "independent_origins": len({f.origin for f in carrying if f.id not in offer.withheld_of_real}),
+    return CatalogueSeries(
+        unit=define(metric).unit(zone),
+        resolution=carrying[0].resolution if carrying else None,
+        market={"price": zone.headline, "price_day_ahead": zone.day_ahead}.get(metric, ""),
+        hub=next((f.hub for f in carrying if f.hub), ""),
+        feeds=tuple(
+            CarryingFeed(f.id, f.source, f.origin, f.rank, f.resolution, f.id in offer.withheld) for f in carrying
+        ),
+        independent_origins=len({f.origin for f in carrying if f.id not in offer.withheld_of_real}),
         **joined._asdict(),
-        "redistributable": "yes" if offer.simulated else _least(redistributable),
-        "first": summary and summary.first,
-        "last": summary and summary.last,
-        "rows": summary.rows if summary else 0,
-    }
+        redistributable="yes" if offer.simulated else _least(redistributable),
+        first=summary.first if summary else None,
+        last=summary.last if summary else None,
+        rows=summary.rows if summary else 0,
+    )
 
 
-def _least(words: Collection[str]) -> str:
-    return next((w for w in ("no", "unclear", "yes") if w in words), "no")
+def _least(words: Collection[Permission]) -> Permission:
+    every: tuple[Permission, ...] = ("no", "unclear", "yes")
+    return next((word for word in every if word in words), "no")
 
 
-def _source(source: Source, mode: str, configured: bool, rights: Collection[str]) -> dict[str, Any]:
-    return {
-        "code": source.code,
-        "name": source.name,
-        "homepage": source.homepage,
-        "license": SIMULATED_LICENCE if mode == "simulated" else source.licence,
-        "license_url": source.licence_url,
-        "attribution": SIMULATED_ATTRIBUTION if mode == "simulated" else source.attribution,
-        "redistributable": source.redistributable,
-        "withheld": source.withheld and source.code not in rights and mode != "simulated",
-        "configured": configured,
-        "required_env": source.required_env,
-        "notes": source.notes,
-    }
+def _source(source: Source, mode: str, configured: bool, rights: Collection[str]) -> CatalogueSource:
+    return CatalogueSource(
+        code=source.code,
+        name=source.name,
+        homepage=source.homepage,
+        license=SIMULATED_LICENCE if mode == "simulated" else source.licence,
+        license_url=source.licence_url,
+        attribution=SIMULATED_ATTRIBUTION if mode == "simulated" else source.attribution,
+        redistributable=source.redistributable,
+        withheld=source.withheld and source.code not in rights and mode != "simulated",
+        configured=configured,
+        required_env=source.required_env,
+        notes=source.notes,
+    )
 
 
-def _feed(feed: Feed, is_withheld: bool) -> dict[str, Any]:
-    members = {name: getattr(feed, name) for name in _OF_FEED}
-    return {**members, "withheld": is_withheld, "yearly": feed.yearly, "publication": feed.publication}
+def _feed(feed: Feed, is_withheld: bool) -> CatalogueFeed:
+    of_feed = {name: getattr(feed, name) for name in CatalogueFeed.__struct_fields__ if name != "withheld"}
+    return CatalogueFeed(**of_feed, withheld=is_withheld)
 
 
-_OF_FEED = (
-    "id", "source", "title", "zones", "metrics", "rank", "resolution", "tz", "every_minutes", "since", "ahead_days",
-    "reach_days", "hub",
-)  # fmt: skip
-
-
-def load(storage: Storage) -> dict[str, Any] | None:
-    """The published catalogue, or None before the first start."""
-    catalogue: dict[str, Any] | None = artefact.load(storage, layout.CATALOGUE)
-    return catalogue
+def load(storage: Storage) -> PublishedCatalogue | None:
+    """Return the published catalogue, or None before the first start. Raises DamagedFile."""
+    return artefact.load_as(storage, layout.CATALOGUE, PublishedCatalogue)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import time, timedelta
+from datetime import timedelta
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
+from warehouse.documents.catalogue_entries import CatalogueFeed
 from warehouse.errors import NOT_CONFIGURED, UNKNOWN_MEMBER, DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
@@ -201,11 +202,9 @@ class Standing(NamedTuple):
     expected_by: int | None
 
 
-def carrier(member: Mapping[str, Any], configured: bool) -> Carrier:
-    """The Carrier that a feed of the catalogue document is."""
-    times = dict(member["publication"])
-    times["daily_at"] = time.fromisoformat(times["daily_at"]) if times["daily_at"] else None
-    return Carrier(member["id"], Publication(**times), member["tz"], member["resolution"], configured)
+def carrier(feed: CatalogueFeed, configured: bool) -> Carrier:
+    """Return a feed of the catalogue as a Carrier."""
+    return Carrier(feed.id, feed.publication, feed.tz, feed.resolution, configured)
 
 
 def due(carriers: Collection[Carrier], until: int) -> Due | None:

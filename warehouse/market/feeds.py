@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+from msgspec import Meta
 
 from warehouse.errors import OutOfReach
 from warehouse.market.clock import MarketDay, Window, zone_of
@@ -82,17 +84,22 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """When a feed's rows are out: what `expected_by`, `state`, schedules and short answers are judged by.
+    """When a feed publishes its rows.
 
-    Rolling feeds (`daily_at` None): a row is out `lag_minutes` after its interval ends. Daily feeds: the whole market
-    day D is out at `daily_at` (in `Feed.tz`) of day D + `day_offset` (-1: the day before, as day-ahead auctions).
-    `grace_minutes` later it counts as late; four times that, at least an hour, as down.
+    If `daily_at` is null, publication is rolling: a row is published `lag_minutes` after its interval ends. Otherwise
+    the whole market day D is published at `daily_at` on day D + `day_offset`. Data counts as late `grace_minutes` after
+    that, and as down after four times as long, at least an hour.
     """
 
-    lag_minutes: int = 0
-    daily_at: time | None = None
-    day_offset: int = 0
-    grace_minutes: int = 30
+    lag_minutes: Annotated[int, Meta(description="Minutes from the end of an interval to its publication.")] = 0
+    daily_at: Annotated[
+        time | None,
+        Meta(description="Time of day, in `tz`, when a whole day is published; null for rolling publication."),
+    ] = None
+    day_offset: Annotated[
+        int, Meta(description="Day of publication relative to the market day: -1 for the day before.")
+    ] = 0
+    grace_minutes: Annotated[int, Meta(ge=0, description="Minutes after which data counts as late.")] = 30
 
     def out_at(self, day: MarketDay) -> int:
         """When a daily feed publishes a market day, Unix seconds, by the local clock of that day."""

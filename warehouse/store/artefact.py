@@ -15,8 +15,9 @@ import logging
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import orjson
 
 from warehouse.errors import DamagedFile
@@ -25,6 +26,8 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Identity, Stored
 
 _LOG = logging.getLogger("emds.warehouse")
+
+T = TypeVar("T")
 
 
 def new_version() -> int:
@@ -36,8 +39,16 @@ _SEAL = b',"emds":'
 
 
 def encode(document: Any) -> bytes:
-    """JSON bytes of a document. NaN and Infinity cannot occur: `None` says what is missing."""
-    return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS)
+    """Return a document, or a `msgspec.Struct`, as JSON. NaN and Infinity cannot occur: `None` is a missing value."""
+    return orjson.dumps(document, default=msgspec.to_builtins, option=orjson.OPT_NON_STR_KEYS)
+
+
+def decode(body: bytes, name: str, kind: type[T]) -> T:
+    """Return the document with this name as a value of its type. Raises DamagedFile with the path of a wrong field."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DamagedFile(layout.published(name), f"does not decode: {error}") from None
 
 
 def sealed(body: bytes, key: str) -> bytes:
@@ -153,6 +164,12 @@ def identity(storage: Storage, name: str) -> Identity | None:
     there, note = storage.stat(key), _withdrawn(key)
     withdrawn = there is not None and there.size == len(note) and storage.get(key) == note
     return None if withdrawn else there
+
+
+def load_as(storage: Storage, name: str, kind: type[T]) -> T | None:
+    """Return the decoded document as a value of its type, or None. Raises as `get` and `decode` do."""
+    document = get(storage, name)
+    return None if document is None else decode(document.body, name, kind)
 
 
 def load(storage: Storage, name: str) -> Any:

@@ -1,0 +1,33 @@
+"""Components of the documents that the pipeline publishes, from the types by which it writes and the API reads them."""
+
+from __future__ import annotations
+
+from inspect import cleandoc
+from typing import Any
+
+import msgspec
+
+from api.openapi.members import Member, Schema, record
+from warehouse.documents.catalogue_entries import PublishedCatalogue
+
+
+def extended(schema: Schema, *members: Member) -> Schema:
+    """Return the schema of an object with further members."""
+    more = record(*members)
+    properties, required = ({**schema["properties"], **more["properties"]}, schema["required"] + more["required"])
+    return {**schema, "properties": properties, "required": required}
+
+
+def _component(schema: Schema) -> Schema:
+    """Return a schema of msgspec's as OpenAPI shows it: a field with a default other than `UNSET` is always present."""
+    properties: dict[str, Any] = {}
+    required = [*schema["required"]]
+    for name, of in schema["properties"].items():
+        properties[name] = {word: value for word, value in of.items() if word != "default"}
+        required += [name] if "default" in of else []
+    description = cleandoc(schema["description"])
+    return {"type": "object", "description": description, "properties": properties, "required": required}
+
+
+_, _COMPONENTS = msgspec.json.schema_components([PublishedCatalogue], ref_template="#/components/schemas/{name}")
+DOCUMENTS: dict[str, Schema] = {name: _component(schema) for name, schema in _COMPONENTS.items()}

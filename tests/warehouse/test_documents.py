@@ -1,0 +1,75 @@
+"""Typed documents: what is written is read back, and a wrong field is named by its path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from assets.sources import sources
+from warehouse.documents import catalogue
+from warehouse.errors import DamagedFile
+from warehouse.store import artefact, layout
+from warehouse.store.storage import Folder
+
+NOW = 1_795_305_600
+
+
+@pytest.fixture
+def published(folder: Folder) -> Folder:
+    catalogue.publish(folder, sources(), "live", (), ("elexon",), NOW)
+    return folder
+
+
+def change(folder: Folder, name: str, path: list[str | int], value: Any) -> None:
+    """Put a document again with another value at a path; for `None` the field is removed."""
+    body = part = artefact.load(folder, name)
+    for step in path[:-1]:
+        part = part[step]
+    if value is None:
+        del part[path[-1]]
+    else:
+        part[path[-1]] = value
+    artefact.put(folder, name, artefact.encode(body), artefact.new_version())
+
+
+def test_the_catalogue_is_read_as_it_was_written(published: Folder) -> None:
+    read = catalogue.load(published)
+    assert read == catalogue.publish(published, sources(), "live", (), ("elexon",), NOW)
+    body = artefact.get(published, layout.CATALOGUE)
+    assert body is not None
+    assert artefact.encode(read) == body.body
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        (["zones", "GB", "id"], 7, "Expected `str`, got `int` - at `$.zones[...].id`"),
+        (["zones", "FR", "metrics", "price", "feeds", 0, "rank"], "first", "got `str` - at `$.zones[...].metrics"),
+        (["zones", "FR", "metrics", "price", "rows"], -1, "Expected `int` >= 0 - at `$.zones[...].metrics[...].rows`"),
+        (["feeds", "elexon.price", "publication", "daily_at"], "noon", "`$.feeds[...].publication.daily_at`"),
+        (["sources", "elexon", "withheld"], None, "missing required field `withheld` - at `$.sources[...]`"),
+        (["feeds"], None, "missing required field `feeds`"),
+    ],
+)
+def test_a_wrong_field_of_the_catalogue_is_named(
+    published: Folder, path: list[str | int], value: Any, named: str
+) -> None:
+    change(published, layout.CATALOGUE, path, value)
+    with pytest.raises(DamagedFile) as raised:
+        catalogue.load(published)
+    assert "published/catalogue.json" in str(raised.value)
+    assert named in str(raised.value)
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"zones": ', b'{"zones": "\xff"}'])
+def test_bytes_that_are_no_document_are_damaged(body: bytes) -> None:
+    with pytest.raises(DamagedFile, match=r"published/x\.json .*does not decode"):
+        artefact.decode(body, "x.json", dict[str, dict[str, int]])
+
+
+def test_fields_of_a_newer_release_are_ignored(published: Folder) -> None:
+    change(published, layout.CATALOGUE, ["zones", "GB", "later"], [1])
+    assert catalogue.load(published) is not None
+    assert orjson.loads(artefact.encode(catalogue.load(published)))["zones"]["GB"].get("later") is None
