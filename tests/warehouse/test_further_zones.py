@@ -129,3 +129,14 @@ def test_tools_describe_the_default_set_alone() -> None:
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert "AT, CH, and 29 more in the response of list_zones" in done.stdout
     assert not [zone.id for zone in TABLE if f" {zone.id}," in done.stdout or f" {zone.id}." in done.stdout]
+
+
+def test_a_name_that_resembles_a_zone_of_another_country_leads_nowhere() -> None:
+    """One letter lies between Iceland and Ireland."""
+    code = "from warehouse.market.zones import _unknown\nprint(_unknown('Iceland'))\nprint(_unknown('Irelnd'))"
+    environ = os.environ | {"EMDS_ZONES": "europe"}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "There is no zone 'Iceland'.",
+        "There is no zone 'Irelnd'. Did you mean IE?",
+    ]

@@ -50,6 +50,9 @@ OTHER_COUNTRY_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Further names of a country of which this service has only parts, by its English name."""
 
+RESEMBLING = ("Belize", "England", "Iceland", "New Zealand")
+"""Names of other places that differ from a zone's name by a letter or two."""
+
 
 def names_elsewhere(zone: str) -> tuple[str, ...]:
     """Return the area code and the further names of a zone."""

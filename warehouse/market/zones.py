@@ -12,7 +12,7 @@ from typing import NamedTuple
 from warehouse.errors import UnknownZone
 from warehouse.market import further_zones
 from warehouse.market.vocabulary import Metric
-from warehouse.market.zone_names import OTHER_COUNTRY_NAMES, names_elsewhere
+from warehouse.market.zone_names import OTHER_COUNTRY_NAMES, RESEMBLING, names_elsewhere
 
 
 class Limits(NamedTuple):
@@ -231,8 +231,11 @@ def _further(added: further_zones.FurtherZone) -> Zone:
 DEFAULT_SET = tuple(zone.id for zone in _RECORDS)
 """The ids that every service covers."""
 further_zones.require_known(further_zones.SETTING, DEFAULT_SET)
-ZONES: dict[str, Zone] = {zone.id: zone for zone in (*_RECORDS, *map(_further, further_zones.ENABLED))}
-"""The default set in the specification's order, then the zones that EMDS_ZONES adds."""
+EVERY_ZONE: dict[str, Zone] = {zone.id: zone for zone in (*_RECORDS, *map(_further, further_zones.TABLE))}
+"""The default set in the specification's order, then the zones that EMDS_ZONES can add."""
+_COVERED = {*DEFAULT_SET, *(zone.id for zone in further_zones.ENABLED)}
+ZONES = {name: zone for name, zone in EVERY_ZONE.items() if name in _COVERED}
+"""The zones that this process covers, in that order."""
 
 
 def zone(name: str) -> Zone:
@@ -282,7 +285,8 @@ def _unknown(name: str) -> UnknownZone:
         detail = f"{name} is not one zone: this service has {', '.join(parts)} of it."
         return UnknownZone(name, f"{detail}{_uncovered(parts)}")
     words = [word for word in (*_BY_NAME, *_BY_COUNTRY) if len(word) >= _LEAST_OF_A_TYPO]
-    nearest = get_close_matches(plain, words, 1, 0.8) if len(plain) >= _LEAST_OF_A_TYPO else []
+    is_a_typo = len(plain) >= _LEAST_OF_A_TYPO and plain not in map(_plain, RESEMBLING)
+    nearest = get_close_matches(plain, words, 1, 0.8) if is_a_typo else []
     meant = [_BY_NAME[word]] if (word := next(iter(nearest), "")) in _BY_NAME else _BY_COUNTRY.get(word, [])
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
     return UnknownZone(name, f"There is no zone {name!r}.{hint}")
