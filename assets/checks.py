@@ -20,7 +20,7 @@ from assets.ingest.reports import window_of
 from assets.ingest.stored_days import StoredRows
 from assets.partitions import asset_key, key_of
 from warehouse.documents import health
-from warehouse.errors import UNKNOWN_MEMBER
+from warehouse.errors import name_unknown
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
 from warehouse.market.clock import RESOLUTIONS, MarketDay, Window, iso
@@ -30,7 +30,7 @@ from warehouse.rows.versions import Floats, Ints
 from warehouse.store import layout
 from warehouse.store.storage import Storage
 
-BELIEVED, COMPLETE, STEADY, FRESH = "believed", "complete", "steady", "fresh"
+PLAUSIBLE, COMPLETE, NO_ANOMALIES, FRESH = "plausible", "complete", "no_anomalies", "fresh"
 NOTHING_READ = "no row of this day is held, though some are due"
 NOTHING_DUE = "nothing of this day is due yet"
 SHOWN = 20
@@ -99,7 +99,7 @@ def evaluate(
         yield from (rule(facts, day) for day in days for rule in RULES.values())
 
 
-def _believed(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
+def _plausible(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
     """Every value of the day is possible, comes once and lies on its grid; others are set aside. Error."""
     window, findings, count = window_of(facts.feed, day), [], 0
     covered = {key: ts for key, ts, _ in facts.own.within(window)}
@@ -113,9 +113,9 @@ def _believed(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
         findings += [
             _set_aside_because(key, value, int(stamp)) for stamp, value in zip(ts[wrong], values[wrong], strict=True)
         ]
-    if not findings and (empty := facts.without_rows(BELIEVED, day)):
+    if not findings and (empty := facts.without_rows(PLAUSIBLE, day)):
         return empty
-    return _evaluation(facts.feed, BELIEVED, day, findings, True, count)
+    return _evaluation(facts.feed, PLAUSIBLE, day, findings, True, count)
 
 
 def _complete(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
@@ -151,28 +151,28 @@ def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: Stored
     return [shift for shift in level_shifts.find(storage, feed.id, rows, windows) if shift.finding.severity != "note"]
 
 
-def _steady(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
+def _no_anomalies(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
     """No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning."""
-    if empty := facts.without_rows(STEADY, day):
+    if empty := facts.without_rows(NO_ANOMALIES, day):
         return empty
     judged = quality.judge(facts.own.rows(window_of(facts.feed, day)), facts.feed, (), facts.now)
     shifts = [shift.finding for shift in facts.shifts if shift.day == day.window]
     odd = [*(f for f in judged.findings if f.check == "frozen"), *shifts]
     findings = [f"{f.check}: {f.zone} {f.metric}: {f.detail}" for f in odd]
-    return _evaluation(facts.feed, STEADY, day, findings, False, sum(f.count for f in odd))
+    return _evaluation(facts.feed, NO_ANOMALIES, day, findings, False, sum(f.count for f in odd))
 
 
 def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
     """What stands of a value that was set aside; one of an unknown member is no number."""
     if np.isnan(value):
-        return f"{_name(key)}: {UNKNOWN_MEMBER}rows or totals that need the name are left out"
+        return f"{name_unknown([_name(key)])}; rows and totals that need the name are omitted"
     return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
 
 
 RULES: Mapping[str, Callable[[Facts, MarketDay], dg.AssetCheckEvaluation]] = {
-    BELIEVED: _believed,
+    PLAUSIBLE: _plausible,
     COMPLETE: _complete,
-    STEADY: _steady,
+    NO_ANOMALIES: _no_anomalies,
 }
 """The checks by market day, in their order. To add one, add a rule: its docstring says what passing means."""
 

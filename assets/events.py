@@ -57,7 +57,7 @@ def of_run(pipeline: PipelineContext, feed: Feed, report: RunReport) -> list[Day
 def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport) -> list[DayEvents]:
     last = last_day(feed, clock.local_date(max(int(time.time()), clock.now()), feed.tz))
     asked = {MarketDay(date.fromisoformat(day.day), feed.tz): day for day in report.days}
-    days = sorted(day for day, of_day in asked.items() if day.day <= last and of_day.status != "not configured")
+    days = sorted(day for day, of_day in asked.items() if day.day <= last and of_day.status != "not_configured")
     rows = stored_days.read(pipeline.storage, feed, {month for day in days for month in months(window_of(feed, day))})
     judged = defaultdict[str | None, list[dg.AssetCheckEvaluation]](list)
     for evaluation in checks.evaluate(pipeline.storage, feed, days, clock.now(), rows):

@@ -31,14 +31,14 @@ class ReadFrom(Enum):
     """Where a run takes a feed's answers from."""
 
     publisher = "publisher"
-    kept_bytes = "kept_bytes"
+    raw_archive = "raw_archive"
 
 
 class IngestConfig(dg.Config):
     """The launchpad's choice for a run of a feed."""
 
     read_from: ReadFrom = ReadFrom.publisher
-    """`kept_bytes` parses what was kept of earlier answers, and asks nobody."""
+    """`raw_archive`: parse the stored responses again; no request is sent."""
 
 
 def series_asset(
@@ -70,7 +70,7 @@ def series_asset(
     def series(
         context: dg.AssetExecutionContext, config: IngestConfig, warehouse: dg.ResourceParam[PipelineContext]
     ) -> Iterator[dg.Output[None]]:
-        bring = reparse_days if config.read_from is ReadFrom.kept_bytes else ingest_days
+        bring = reparse_days if config.read_from is ReadFrom.raw_archive else ingest_days
         reports = []
         for month in _months(feed, days_of(feed, context.partition_keys)):
             reports.append(bring(warehouse, feed, month))
@@ -82,7 +82,7 @@ def series_asset(
         for event in (checks.freshness(warehouse, feed), *events.raw_events(source, report)):
             context.log_event(event)
         for day in report.days:
-            if day.status != "done" and day.reason:
+            if day.status != "complete" and day.reason:
                 context.log.info(f"{day.day} {day.status}: {day.reason}")
         context.log.info(words(report))
         # A check's evaluations were logged day by day; its output ends it.
@@ -170,7 +170,7 @@ def _code(feed: Feed) -> dg.LocalFileCodeReference:
 
 def _raise(context: dg.AssetExecutionContext, report: RunReport, unpublished: Sequence[str]) -> None:
     """Fails the run for failed days, once the others are written: retried where the publisher may answer later."""
-    unset = next((day.reason for day in report.days if day.status == "not configured"), "")
+    unset = next((day.reason for day in report.days if day.status == "not_configured"), "")
     if not report.failed:
         if unset:
             raise dg.Failure(f"the publisher was not asked: {unset}", allow_retries=False)

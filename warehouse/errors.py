@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class MarketError(Exception):
     """Anything that this service foresees to go wrong; the text is one line and holds no secret."""
@@ -16,9 +18,9 @@ class FeedError(MarketError):
 class FeedUnavailable(FeedError):
     """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so.
 
-    `kind`: `network` (no whole answer), `limit` (one request too many), `server` (5xx), `refused` (any other status),
-    `resting` (not asked: the host is left alone after failures, or its turns are taken), else `unavailable`. `cause` is
-    the failure after which a publisher is left alone; by default it is the reason itself.
+    `kind`: `network` (incomplete response), `rate_limited` (one request too many), `server` (5xx), `rejected` (any
+    other status), `paused` (not sent: the host is paused after failures, or has no free slot), else `unavailable`.
+    `cause` is the failure that started a pause; by default it is the reason itself.
     """
 
     def __init__(
@@ -36,43 +38,39 @@ def cause_of(error: MarketError) -> str:
 class NotPublished(FeedError):
     """The publisher has nothing yet for what was asked: wait; no error before the feed's deadline."""
 
-    kind = "not published"
+    kind = "not_published"
 
 
 class OutOfReach(FeedError):
     """The day lies before the feed began, or before its reach: nothing to ask, nothing to write."""
 
-    kind = "out of reach"
+    kind = "out_of_range"
 
 
 class FeedChanged(FeedError):
     """Unknown column, code, unit or currency, or a truncated body: never retried; a person must look."""
 
-    kind = "changed"
+    kind = "format_changed"
 
 
 class NotLicensed(FeedError):
     """The body itself says that it may not be passed on (Energy-Charts' `license_info`): kept raw, never written."""
 
-    kind = "not licensed"
+    kind = "not_licensed"
 
 
 class CredentialsMissing(FeedError):
-    """The feed needs environment variables that are not set, or that hold what the publisher refuses (`refused`)."""
-
-    kind = "credentials"
+    """The feed needs environment variables that are not set (`not_configured`), or that the publisher rejects."""
 
     def __init__(self, names: tuple[str, ...], refused: bool = False) -> None:
         listed = ", ".join(names)
-        super().__init__(f"refused by the publisher: check {listed}" if refused else f"{NOT_CONFIGURED}: set {listed}")
-        self.names, self.refused = names, refused
+        super().__init__(f"rejected by the publisher: check {listed}" if refused else f"not configured: set {listed}")
+        self.names, self.refused, self.kind = names, refused, "credentials" if refused else "not_configured"
 
 
-NOT_CONFIGURED = "not configured"
-"""How the text of a CredentialsMissing begins where nothing is set: such a feed is not down."""
-
-UNKNOWN_MEMBER = "unknown to this service: "
-"""How a feed's last error begins whose answers hold a tie, a fuel or the like that no table has: the rest came."""
+def name_unknown(names: Iterable[str]) -> str:
+    """Return the text about names of interconnectors, fuels or similar that no table of this service has."""
+    return f"unknown to this service: {', '.join(names)}"
 
 
 class CallerError(MarketError):

@@ -25,16 +25,16 @@ OVERLAP_S = DAY
 """So long a rotated key goes on opening."""
 
 
-def key_uses(database: Database, days: int, usual: int, now: int) -> list[Row[Any]]:
+def key_uses(database: Database, days: int, default: int, now: int) -> list[Row[Any]]:
     """Return every key with its use of the last `days` UTC days, the busiest first.
 
-    `quota`: its own answers a day, None for the usual; `today` and `answers`: of today and of those days; `days_full`:
-    on which the quota was used up; `last_day`: the last with an answer, None for none. Instants are Unix seconds, days
-    days since 1970-01-01 UTC.
+    `quota`: its own answers per day, None for the default; `today` and `answers`: of today and of those days;
+    `days_full`: days on which the quota was exhausted; `last_day`: the last with an answer, or None.
+    Times are Unix seconds, days are counted from 1970-01-01 UTC.
     """
     today, first = now // DAY, now // DAY - days + 1
     recent = USAGE.c.day >= first
-    limit = func.coalesce(KEYS.c.quota, usual)
+    limit = func.coalesce(KEYS.c.quota, default)
     key = [KEYS.c[name] for name in ("id", "email", "created", "confirmed", "revoked", "quota")]
     use = (
         func.coalesce(func.sum(case((USAGE.c.day == today, USAGE.c.calls), else_=0)), 0).label("today"),
@@ -48,7 +48,7 @@ def key_uses(database: Database, days: int, usual: int, now: int) -> list[Row[An
 
 
 def set_quota(database: Database, key: int, quota: int | None) -> bool:
-    """Give a key a quota of its own, or the usual one again for None. Return whether there is such a key."""
+    """Give a key a quota of its own, or the default one again for None. Return whether there is such a key."""
     with database.begin() as connection:
         return bool(connection.execute(update(KEYS).where(KEYS.c.id == key).values(quota=quota)).rowcount)
 

@@ -26,7 +26,7 @@ from assets.fetch.credentials import (
     token_in,
     token_request,
 )
-from assets.fetch.turns import Turns
+from assets.fetch.rate_limits import RateLimits
 from assets.sources import source
 from warehouse.errors import CredentialsMissing, FeedChanged, FeedError, FeedUnavailable, NotPublished
 from warehouse.market import clock
@@ -85,7 +85,7 @@ class Session:
     """Sends requests to publishers, for all threads of one process.
 
     `environ` holds the credentials of a live session. None means that the transport uses no network: no credentials, no
-    rate limit, one attempt. `turns`: where the publishers' turns lie; None keeps them in this process.
+    rate limit, one attempt. `rate_limits`: None keeps the limits in this process.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Session:
         transport: Transport,
         environ: Mapping[str, str] | None = None,
         *,
-        turns: Turns | None = None,
+        rate_limits: RateLimits | None = None,
         now: Callable[[], int] = clock.now,
         tick: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
@@ -101,7 +101,7 @@ class Session:
     ) -> None:
         self._transport, self._environ = transport, environ
         self._now, self._tick, self._sleep, self._chance = now, tick, sleep, chance
-        self._turns = turns or Turns(now=tick, sleep=sleep)
+        self._rate_limits = rate_limits or RateLimits(now=tick, sleep=sleep)
         self._tokens: dict[tuple[str, str], tuple[str, float]] = {}
         self._token_lock = threading.Lock()
 
@@ -120,7 +120,7 @@ class Session:
             most, patience = (THROTTLED_ATTEMPTS, THROTTLED_PATIENCE) if outcome.throttled else (ATTEMPTS, PATIENCE)
             if attempt >= most or outcome.seconds > SLOW or self._tick() - begun + pause > patience:
                 if outcome.throttled or outcome.status is None or outcome.failure.retry_after is not None:
-                    self._turns.rest(_publisher(request), outcome.failure.retry_after, str(outcome.failure))
+                    self._rate_limits.rest(_publisher(request), outcome.failure.retry_after, str(outcome.failure))
                 raise outcome.failure
             self._sleep(pause)
             attempt += 1
@@ -130,7 +130,7 @@ class Session:
         """A good reply, or a failure that may pass. Raises failures that a retry cannot cure."""
         addressed = _addressed(request, self._environ or {})
         terms = source(_publisher(request))
-        self._turns.take(terms.code, terms.requests_per_minute, terms.min_interval_s)
+        self._rate_limits.take(terms.code, terms.requests_per_minute, terms.min_interval_s)
         begun = self._tick()
         try:
             reply = self._transport(addressed, credentials)
@@ -140,7 +140,7 @@ class Session:
         if throttled or reply.status in LATER:
             reason = ABROAD_403 if _host(request).endswith(AMERICAN_ONLY) else THROTTLED_403
             text = f"{_host(request)} answers {reply.status}{reason if reply.status == 403 else ''}"
-            kind = "limit" if throttled else "server"
+            kind = "rate_limited" if throttled else "server"
             later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")), kind)
             return _Passing(later, reply.status, self._tick() - begun, throttled)
         return _good(request, reply)
@@ -202,7 +202,7 @@ def _addressed(request: Request, environ: Mapping[str, str]) -> Request:
     if not url:
         return request
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise FeedUnavailable(f"{name} is no http(s) address", kind="refused")
+        raise FeedUnavailable(f"{name} is no http(s) address", kind="rejected")
     return replace(request, url=url)
 
 
@@ -227,15 +227,15 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
     if reply.status in (404, 410):
         return _absent(request, reply)
     if reply.status == 403 and host.endswith(AMERICAN_ONLY):
-        return FeedUnavailable(f"{host} answers 403{ABROAD_403}", kind="refused")
+        return FeedUnavailable(f"{host} answers 403{ABROAD_403}", kind="rejected")
     if reply.status in (401, 403):
         return (
             CredentialsMissing(names, refused=True)
             if names
-            else FeedUnavailable(f"{host} answers {reply.status}: access refused", kind="refused")
+            else FeedUnavailable(f"{host} answers {reply.status}: access refused", kind="rejected")
         )
     if reply.status in LATER or reply.status >= 500:
-        kind = "limit" if reply.status == 429 else "server"
+        kind = "rate_limited" if reply.status == 429 else "server"
         return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")), kind)
     if 300 <= reply.status < 400:
         return FeedUnavailable(f"{host} redirects instead of answering", kind="network")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.gather import Gathered
-from assets.ingest.reports import NOTHING_PUBLISHED, DayReport
+from assets.ingest.reports import DayReport
 from warehouse.documents import health
 from warehouse.documents.health import Health
-from warehouse.errors import UNKNOWN_MEMBER, NotPublished, cause_of
+from warehouse.errors import FeedError, NotPublished, cause_of, name_unknown
 from warehouse.judge import quality
 from warehouse.judge.coverage import Pair
 from warehouse.market import clock
@@ -36,19 +36,21 @@ def note(
     # Failures of kept bodies, and of days that no schedule asks for any more, say nothing about the feed today.
     judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
     # A day of which nothing is due shows that its publisher answers only if the publisher was asked for it.
-    waiting = judging and gathered.answered_at > 0 and any(day.status == "waiting" for day in days)
+    waiting = judging and gathered.answered_at > 0 and any(day.status == "pending" for day in days)
     at = gathered.answered_at if again else now
-    errors = {h.zone: h.last_error for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id}
+    errors = {
+        h.zone: (h.error_kind, h.last_error) for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id
+    }
     zones, metrics = _reached(feed, rows)
     changes = []
     for zone in feed.zones:
-        until, failure = zones.get(zone, 0), _failure(zone, gathered, days, rows) if judging else ""
+        until, (kind, failure) = zones.get(zone, 0), _failure(zone, gathered, days, rows) if judging else ("", "")
         answered = until > 0 or (waiting and not failure)
         if answered or failure:
-            last_error = failure if judging else errors.get(zone, "")
+            error_kind, last_error = (kind, failure) if judging else errors.get(zone, ("", ""))
             reached = {metric.value: metrics.get((zone, metric), 0) for metric in feed.metrics}
             instants = at if answered else 0, last_error, at if failure else 0, until
-            changes.append(Health(feed.id, zone, *instants, quarantined, reached))
+            changes.append(Health(feed.id, zone, *instants, quarantined, reached, error_kind))
     if changes:
         last_start = max(quality.possible_time(feed, (), now, metric).end for metric in feed.metrics)
         health.note(pipeline.storage, feed.source, changes, clock.interval_end(last_start, feed.resolution))
@@ -78,20 +80,21 @@ def _end(feed: Feed, key: SeriesKey, last: int) -> int:
     return clock.MarketDay.at(key.published_at, feed.tz).end
 
 
-def _failure(zone: str, gathered: Gathered, days: Sequence[DayReport], rows: Rows) -> str:
-    """Why rows of the zone did not come; empty where nothing went wrong."""
+def _failure(zone: str, gathered: Gathered, days: Sequence[DayReport], rows: Rows) -> tuple[str, str]:
+    """Return the kind of what went wrong in a zone and its text; both are empty if nothing did."""
     unknown = sorted({member.name for member in rows.unknown if member.zone in ("", zone)})
-    named = UNKNOWN_MEMBER + ", ".join(unknown) if unknown else ""
-    outages = (
+    found = [("unknown_member", name_unknown(unknown))] if unknown else []
+    outages = [
         *(
-            cause_of(error)
+            (error.kind if isinstance(error, FeedError) else "storage", cause_of(error))
             for request, error in gathered.failures
             if request.zone in (None, zone) and not isinstance(error, NotPublished)
         ),
         *(
-            f"{day.day}: {day.reason}"
+            ("nothing_published", f"{day.day}: {day.reason}")
             for day in days
-            if day.status == "failed" and day.reason.startswith(NOTHING_PUBLISHED)
+            if day.status == "failed" and day.nothing_published
         ),
-    )
-    return "; ".join(filter(None, [named, *(outage[:300] for outage in outages[:1])]))[:300]
+    ]
+    found += outages[:1]
+    return found[0][0] if found else "", "; ".join(text[:300] for _, text in found)[:300]

@@ -24,14 +24,11 @@ from warehouse.rows import forecasts
 from warehouse.rows.schema import Rows
 from warehouse.series.folding import Folded
 
-Status = Literal["done", "short", "waiting", "missing", "out of reach", "not configured", "failed"]
+Status = Literal["complete", "partial", "pending", "missing", "out_of_range", "not_configured", "failed"]
 Failures = Sequence[tuple[Request, MarketError]]
 """What failed of a run: FeedErrors by request, StorageErrors by zone (None: all zones)."""
 Short = Mapping[coverage.Pair, Sequence[Window]]
 """By zone and metric the spans that lack a reading which should be there by now."""
-
-NOTHING_PUBLISHED = "nothing published"
-"""How the reason of a day begins for which the publisher had no rows although they were due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +41,13 @@ class DayReport:
     first: int | None = None
     last: int | None = None
     reason: str = ""
+    nothing_published: bool = False
+    """Whether the publisher had no rows although they were due."""
 
     @property
     def finished(self) -> bool:
         """Whether the day counts as materialised: it has rows, and no request of it failed."""
-        return bool(self.rows) and self.status not in ("failed", "not configured")
+        return bool(self.rows) and self.status not in ("failed", "not_configured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def of_days(
     ]
     stamps = np.sort(np.concatenate([np.empty(0, np.int64), *starts]))
     return tuple(
-        DayReport(str(day), "out of reach", reason=str(beyond[day]))
+        DayReport(str(day), "out_of_range", reason=str(beyond[day]))
         if day in beyond
         else _of_day(feed, day, stamps, short, failures, now)
         for day in days
@@ -124,30 +123,30 @@ def _of_day(
     else:
         status, reason = _silent(feed, day, window, errors, now)
     if not len(inside):
-        return DayReport(str(day), status, reason=reason)
+        return DayReport(str(day), status, reason=reason, nothing_published=not hard and status != "pending")
     return DayReport(str(day), status, len(inside), int(inside[0]), int(inside[-1]), reason)
 
 
 def _refused(errors: Sequence[MarketError]) -> tuple[Status, str]:
     """A key that the owner does not have is no failure: the feed's zones say so, and everything else works."""
     if all(isinstance(error, CredentialsMissing) and not error.refused for error in errors):
-        return "not configured", str(errors[0])[:500]
+        return "not_configured", str(errors[0])[:500]
     return "failed", "; ".join(dict.fromkeys(f"{type(e).__name__}: {cause_of(e)}" for e in errors))[:500]
 
 
 def _answered(window: Window, short: Short) -> tuple[Status, str]:
     lacking = sorted(" ".join(pair) for pair, spans in short.items() if any(s.start == window.start for s in spans))
     if not lacking:
-        return "done", ""
-    return "short", f"fewer rows than must be there by now: {', '.join(lacking)}"[:300]
+        return "complete", ""
+    return "partial", f"fewer rows than must be there by now: {', '.join(lacking)}"[:300]
 
 
 def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketError], now: int) -> tuple[Status, str]:
     reason = str(errors[0]) if errors else "no row of that day in the answers"
     if coverage.due_until(feed, window, now) <= window.start:
-        return "waiting", f"{_expected(feed, window, now)} ({reason})"
+        return "pending", f"{_expected(feed, window, now)} ({reason})"
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY
-    return "failed" if recent and not feed.yearly else "missing", f"{NOTHING_PUBLISHED}: {reason}"
+    return "failed" if recent and not feed.yearly else "missing", f"nothing published: {reason}"
 
 
 def _expected(feed: Feed, window: Window, now: int) -> str:

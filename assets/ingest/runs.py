@@ -24,13 +24,13 @@ from assets.ingest.reports import Failures, RunReport
 from warehouse.bookkeeping import logged
 from warehouse.documents import attempts
 from warehouse.errors import (
-    UNKNOWN_MEMBER,
     CredentialsMissing,
     FeedError,
     NotPublished,
     OutOfReach,
     StorageError,
     as_storage_error,
+    name_unknown,
 )
 from warehouse.judge import coverage, quality
 from warehouse.market import clock
@@ -227,7 +227,7 @@ def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
     """
     by_day: dict[str, list[Member]] = defaultdict(list)
     for member, instants in sorted(rows.unknown.items()):
-        _LOG.error("%s: %s%s", feed.id, UNKNOWN_MEMBER, member.name)
+        _LOG.error("%s: %s", feed.id, name_unknown([member.name]))
         for day in {str(MarketDay.at(ts, feed.tz)) for ts in instants}:
             by_day[day].append(member)
     with logged(f"unknown members of {feed.id}"):
@@ -268,7 +268,7 @@ def _count_attempts(pipeline: PipelineContext, gathered: Gathered, days: Sequenc
     if unset:
         return  # nobody was asked
     failures = Counter(
-        error.kind for error in errors if not isinstance(error, NotPublished | OutOfReach) and error.kind != "resting"
+        error.kind for error in errors if not isinstance(error, NotPublished | OutOfReach) and error.kind != "paused"
     )
     running = any(reports.window_of(feed, day).start <= now < reports.window_of(feed, day).end for day in days)
     pause = 2 * feed.every_minutes * 60 + attempts.SLACK_S

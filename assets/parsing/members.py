@@ -8,7 +8,7 @@ and the missing name is reported. Each list states in `costs` what such a member
 - the total: the member may repeat another one under a new name, or its sign is not known. Its rows are left out, and
   its instants have no total.
 
-The rest of the body is kept. The name is an error finding, which status, `emds doctor`, the check `believed` and the
+The rest of the body is kept. The name is an error finding, which status, `emds doctor`, the check `plausible` and the
 alerts show for as long as the publisher's responses hold it. An unknown column, unit or currency is a FeedChanged.
 """
 

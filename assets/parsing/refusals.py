@@ -41,6 +41,6 @@ def refuse_errors(text: str) -> None:
     limited = "4" in codes or _LIMIT.search(message)
     if limited or "5" in codes or _LATER.search(message):
         wait = _WAIT.search(message)
-        kind = "limit" if limited else "server"
+        kind = "rate_limited" if limited else "server"
         reason = "too many requests" if limited else "an outage"
         raise FeedUnavailable(f"{reason}, said with status 200", float(wait[1]) if wait else None, kind)

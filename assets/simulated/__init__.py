@@ -45,7 +45,7 @@ def _twin(source: str) -> Callable[[Request, int], Answer]:
         raise FeedUnavailable(
             f"{source} has no simulated twin: write assets/simulated/{source}.py, or try the source with "
             "EMDS_FEEDS=live",
-            kind="refused",
+            kind="rejected",
         ) from None
     return answer
 

@@ -44,12 +44,12 @@ def _webhook(webhook: str) -> Iterator[Database]:
 
 
 def _quota(text: str) -> int | None:
-    """Parse answers a day; None for the usual quota."""
-    if text == "usual":
+    """Parse answers a day; None for the default quota."""
+    if text == "default":
         return None
     if text.isascii() and text.isdigit() and int(text) <= 10_000_000:
         return int(text)
-    raise click.BadParameter(f"{text[:40]!r} is neither a number from 0 to 10000000 nor `usual`")
+    raise click.BadParameter(f"{text[:40]!r} is neither a number from 0 to 10000000 nor `default`")
 
 
 @click.group()
@@ -70,12 +70,12 @@ def list_keys(days: int, top: int) -> None:
         uses = key_uses(database, days, CALLS_PER_DAY, int(time.time()))
     live = [use for use in uses if use.revoked is None]
     answers = sum(use.answers for use in uses)
-    print(f"{len(live)} live keys of {len(uses)}, {answers} answers in {days} days")
+    print(f"{len(live)} active keys of {len(uses)}, {answers} answers in {days} days")
     print(_HEAD)
     for use in live[:top]:
         last = "never" if use.last_day is None else iso(use.last_day * DAY)[:10]
         quota = CALLS_PER_DAY if use.quota is None else use.quota
-        state = "live" if use.confirmed is not None else "unconfirmed"
+        state = "active" if use.confirmed is not None else "unconfirmed"
         numbers = f"{use.id:>6}  {use.answers:>8} {use.today:>6} {use.days_full:>9}  {quota:>6}"
         print(f"{numbers}  {last:10}  {state:11}  {use.email}")
 
@@ -96,7 +96,7 @@ def revoke(key: int) -> None:
 @_KEY
 @click.argument("answers", metavar="N", type=_quota)
 def quota(key: int, answers: int | None) -> None:
-    """Set a key's answers a UTC day: a number, or `usual`."""
+    """Set a key's answers a UTC day: a number, or `default`."""
     from api.access.key_life import set_quota
     from api.access.keys import CALLS_PER_DAY
 

@@ -51,7 +51,7 @@ class TimeLimit:
     def ask(self, request: Request) -> Fetched:
         """Ask as the session does. Raises FeedUnavailable once the time is over."""
         if time.monotonic() >= self.end:
-            raise FeedUnavailable("no time is left in this run; the next one asks again", kind="resting")
+            raise FeedUnavailable("no time is left in this run; the next one asks again", kind="paused")
         return self.session.ask(request)
 
 

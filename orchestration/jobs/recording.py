@@ -98,7 +98,7 @@ class Recorder:
         """Record what a run did."""
         if self._instance is None:
             return
-        asked = replace(report, days=tuple(day for day in report.days if day.status != "out of reach"))
+        asked = replace(report, days=tuple(day for day in report.days if day.status != "out_of_range"))
         days = events.of_run(self._pipeline, feed, asked)
         recent = clock.now() - feed.revised_days * clock.DAY
         with logged(f"events of {feed.id}"):

@@ -23,7 +23,7 @@ from warehouse.store import layout
 
 SHOWN_CAUSES = 3
 """Causes of failed days listed for each publisher; the days of further causes are counted."""
-_ROW = "{:28} {:>5} {:>5} {:>5} {:>5} {:>5} {:>9} {:>9} {:>6}"
+_ROW = "{:28} {:>5} {:>8} {:>7} {:>7} {:>6} {:>9} {:>9} {:>11}"
 
 
 def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
@@ -78,16 +78,20 @@ def end_report(done: Iterable[RunReport]) -> str:
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for report in done:
         per_feed[report.feed].append(report)
-    lines = [_ROW.format("feed", *["days", "done", "short", "wait", "fail", "rows", "changed", "aside"])]
+    lines = [
+        _ROW.format("feed", *["days", "complete", "partial", "pending", "failed", "rows", "changed", "quarantined"])
+    ]
     for feed, reports in sorted(per_feed.items()):
         by = totals(reports)
-        rest = by["waiting"] + by["missing"] + by["out of reach"] + by["not configured"]
+        rest = by["pending"] + by["missing"] + by["out_of_range"] + by["not_configured"]
         rows = sum(day.rows for report in reports for day in report.days)
         changed = sum(f.added + f.changed + f.evicted for report in reports for f in report.folded)
         aside = sum(report.quarantined for report in reports)
-        lines.append(_ROW.format(feed, by.total(), by["done"], by["short"], rest, by["failed"], rows, changed, aside))
+        lines.append(
+            _ROW.format(feed, by.total(), by["complete"], by["partial"], rest, by["failed"], rows, changed, aside)
+        )
     every = [report for reports in per_feed.values() for report in reports]
-    lines += _by_cause(every, "not configured", "left out")
+    lines += _by_cause(every, "not_configured", "left out")
     lines += _by_cause(every, "failed", "failed")
     return "\n".join(lines)
 

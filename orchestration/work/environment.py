@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from assets.fetch.rate_limits import RateLimits
 from assets.fetch.session import Session
-from assets.fetch.turns import Turns
 from assets.ingest.context import PipelineContext
 from assets.sources import sources
 from warehouse.documents import catalogue
@@ -132,7 +132,7 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
 
 
 def open_scratch(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
-    """Open a warehouse of its own in this folder, over the same publishers and turns. Raises StorageError."""
+    """Open a warehouse of its own in this folder, over the same publishers and rate_limits. Raises StorageError."""
     storage = Folder(folder)
     modes.ensure(storage, mode)
     return _context(os.environ, settings, storage, mode, None)
@@ -169,8 +169,8 @@ def _session(mode: str, environ: Mapping[str, str], settings: PipelineSettings, 
         # With Dagster on PostgreSQL one partitioned run of a publisher goes at once on all machines, and `live` is
         # another: each keeps half of the limit.
         share, local = 0.5 if settings.dagster_postgres_url else 1.0, settings.home.local
-        turns = Turns(local / layout.TURNS if local.is_dir() else None, share=share)
-        return Session(Live(contact=settings.contact), environ, turns=turns)
+        rate_limits = RateLimits(local / layout.RATE_LIMITS if local.is_dir() else None, share=share)
+        return Session(Live(contact=settings.contact), environ, rate_limits=rate_limits)
     if mode == "recorded":
         from assets.fetch.recorded import Recorded
 

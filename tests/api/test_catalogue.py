@@ -14,7 +14,7 @@ from tests.api.conftest import NOW, Rig, fill
 from tests.stand_ins.declared import feed, source
 from warehouse.documents import attempts
 from warehouse.documents.health import Health, note
-from warehouse.errors import UNKNOWN_MEMBER
+from warehouse.errors import name_unknown
 from warehouse.market.clock import DAY
 from warehouse.market.feeds import Publication
 from warehouse.market.vocabulary import Forecast, Metric
@@ -89,7 +89,9 @@ def test_a_failing_feed_shows_at_once_and_the_other_zones_go_on(market: Any) -> 
 
 def test_an_unknown_member_stands_beside_another_feeds_newer_failure(market: Any) -> None:
     known = {"last_ok": market.now, "data_until": market.now, "last_error_at": market.now}
-    unknown = Health("north.grid", "AU-NSW", last_error=f"{UNKNOWN_MEMBER}interconnector 'X'", **known)
+    unknown = Health(
+        "north.grid", "AU-NSW", last_error=name_unknown(["interconnector 'X'"]), error_kind="unknown_member", **known
+    )
     failed = Health("north.price", "AU-NSW", last_error="503", last_error_at=market.now + 1)
     note(market.storage, "north", [unknown, failed])
     row = entry(market.client(), "north", "AU-NSW")
@@ -145,7 +147,9 @@ def test_a_state_follows_each_feeds_own_schedule(
     error, ago, reached = report
     ends = {metric: max(0, market.now - 60 * each) for metric, each in reached.items()}
     until = 0 if ago is None else market.now - 60 * ago
-    rows = [Health("north.grid", "AU-SA", until or market.now, error, market.now if error else 0, until, reached=ends)]
+    kind = "not_configured" if error.startswith("not configured") else "server"
+    at = market.now if error else 0
+    rows = [Health("north.grid", "AU-SA", until or market.now, error, at, until, reached=ends, error_kind=kind)]
     if slow is not None:
         rows.append(Health("north.daily", "AU-SA", market.now, data_until=market.now - 60 * slow))
     note(market.storage, "north", rows)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("at_noon")
 def test_a_day_is_kept_folded_and_noted(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30)})
     report = run(of)
-    assert [(d.day, d.status, d.rows) for d in report.days] == [("2026-06-10", "done", 30)]
+    assert [(d.day, d.status, d.rows) for d in report.days] == [("2026-06-10", "complete", 30)]
     assert report.zones == {"GB"}
     assert len(stored(of)) == 30
     assert [k.body for k in raw.find(of.storage, "test.demand")] == [whole(0, 30)]
@@ -53,10 +53,10 @@ def test_a_whole_answer_evicts_what_it_no_longer_states_and_a_short_one_does_not
     yesterday = date(2026, 6, 9)
     full = " ".join(f"{i}={30000 + i}" for i in range(-48, 0))
     of = pipeline(tmp_path, {yesterday: full.encode()})
-    assert run(of, yesterday).days[0].status == "done"
+    assert run(of, yesterday).days[0].status == "complete"
     cut = replace(of, session=Publisher({yesterday: " ".join(full.split()[:20]).encode()}))
     report = run(cut, yesterday)
-    assert report.days[0].status == "short"
+    assert report.days[0].status == "partial"
     assert "GB demand" in report.days[0].reason
     assert len(stored(of)) == 48
     coarse = replace(FEED, parse=_hourly)
@@ -104,7 +104,7 @@ def test_what_a_parser_has_learnt_to_refuse_is_withdrawn_and_nothing_else(tmp_pa
 def test_nothing_yet_is_no_failure_before_the_deadline(tmp_path: Path) -> None:
     tomorrow = date(2026, 6, 11)
     of = pipeline(tmp_path, {})
-    assert run(of, tomorrow).days[0].status == "waiting"
+    assert run(of, tomorrow).days[0].status == "pending"
     assert health.load(of.storage, "test")[0].last_error == ""
     assert run(of, DAY).days[0].status == "failed"
     assert run(of, date(2026, 5, 1)).days[0].status == "missing"
@@ -119,7 +119,7 @@ def test_listings_are_followed_once_and_bounded(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30)}, feed)
     report = run(of)
     assert of.session.requests == 2  # type: ignore[attr-defined]
-    assert report.days[0].status == "done"
+    assert report.days[0].status == "complete"
 
 
 def test_a_file_that_never_changes_is_asked_for_once_and_stated_again(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_year_of_capacity_is_whole_without_holes(tmp_path: Path) -> None:
     year = date(2025, 1, 1)
     of = pipeline(tmp_path, {year: str(MarketDay(year, feed.tz).start).encode()}, feed)
     report = ingest_days(of, feed, [MarketDay(year, feed.tz)])
-    assert [(d.status, d.rows, d.reason) for d in report.days] == [("done", 1, "")]
+    assert [(d.status, d.rows, d.reason) for d in report.days] == [("complete", 1, "")]
     assert report.findings == ()
 
 
@@ -171,7 +171,7 @@ def test_contradictions_and_impossible_values_are_set_aside(tmp_path: Path) -> N
 def test_rows_far_from_what_was_asked_are_set_aside_and_counted(tmp_path: Path, stray: int) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30) + f" {stray}=30000".encode()})
     report = run(of)
-    assert (report.days[0].status, report.days[0].rows, report.quarantined) == ("done", 30, 1)
+    assert (report.days[0].status, report.days[0].rows, report.quarantined) == ("complete", 30, 1)
     assert [(f.check, f.severity, f.count) for f in report.findings] == [("time", "error", 1)]
     (noted,) = health.load(of.storage, "test")
     assert noted.data_until == START + 30 * 1800

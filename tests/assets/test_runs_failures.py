@@ -33,7 +33,7 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
     yesterday = date(2026, 6, 9)
     of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: b"!"})
     report = run(of, yesterday, DAY)
-    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
+    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "complete"}
     assert "FeedChanged: no such column" in report.failed[0].reason
     assert len(list(raw.find(of.storage, "test.demand"))) == 2
     assert health.load(of.storage, "test")[0].last_error == "no such column"
@@ -129,7 +129,7 @@ def test_an_answer_that_cannot_be_kept_fails_its_days_and_no_other(tmp_path: Pat
     of = pipeline(tmp_path, {DAY: whole(0, 30), yesterday: whole(-48, 0)})
     full = replace(of, storage=Failing(tmp_path, layout.raw_prefix("test.demand", str(yesterday))))
     report = run(full, yesterday, DAY)
-    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "done"}
+    assert {d.day: d.status for d in report.days} == {"2026-06-09": "failed", "2026-06-10": "complete"}
     assert "No space left on device" in report.failed[0].reason
 
 

@@ -64,7 +64,7 @@ def test_a_missing_key_is_told_of_every_day_and_zone_and_asked_for_once(tmp_path
     of = pipeline(tmp_path, {yesterday: CredentialsMissing(("X_KEY",)), DAY: whole(0, 30)}, feed)
     report = run(of, yesterday, DAY)
     assert of.session.requests == 2  # type: ignore[attr-defined]
-    assert {(d.status, d.reason) for d in report.days} == {("not configured", "not configured: set X_KEY")}
+    assert {(d.status, d.reason) for d in report.days} == {("not_configured", "not configured: set X_KEY")}
     assert report.failed == []
     assert {(h.zone, h.last_error) for h in health.load(of.storage, "test")} == {
         (z, "not configured: set X_KEY") for z in ("GB", "FR")
@@ -76,7 +76,7 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
     run(pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")}))
     old = date(2026, 5, 1)
     shift = -48 * (DAY - old).days
-    assert run(pipeline(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "done"
+    assert run(pipeline(tmp_path, {old: whole(shift, shift + 48, 60000)}), old).days[0].status == "complete"
     (noted,) = health.load(Folder(tmp_path), "test")
     assert (noted.last_ok, noted.last_error) == (NOON, "example.org answers 503")
 
@@ -85,7 +85,7 @@ def test_a_publisher_that_was_not_asked_was_not_reached(tmp_path: Path) -> None:
     """Of tomorrow nothing is due: that the publisher answers shows only if a request was sent and answered."""
     tomorrow = date(2026, 6, 11)
     silent = replace(FEED, requests=lambda days, now: [])
-    assert run(pipeline(tmp_path, {}, silent), tomorrow).days[0].status == "waiting"
+    assert run(pipeline(tmp_path, {}, silent), tomorrow).days[0].status == "pending"
     assert health.load(Folder(tmp_path), "test") == []
     run(pipeline(tmp_path, {}), tomorrow)
     assert health.load(Folder(tmp_path), "test")[0].last_ok == NOON, "an answer without rows is an answer"
@@ -93,7 +93,7 @@ def test_a_publisher_that_was_not_asked_was_not_reached(tmp_path: Path) -> None:
 
 def test_a_pause_keeps_its_cause_in_health_and_report(tmp_path: Path) -> None:
     cause = "example.org: its name does not resolve"
-    paused = FeedUnavailable(f"test is asked again in 60 s: {cause}", 60, "resting", cause)
+    paused = FeedUnavailable(f"Requests to test are paused for 60 s: {cause}", 60, "paused", cause)
     (day,) = run(pipeline(tmp_path, {DAY: paused})).days
     assert day.reason == f"FeedUnavailable: {cause}"
     assert health.load(Folder(tmp_path), "test")[0].last_error == cause
@@ -102,7 +102,7 @@ def test_a_pause_keeps_its_cause_in_health_and_report(tmp_path: Path) -> None:
 def test_a_day_that_waits_is_no_success_beside_one_that_fails(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: FeedUnavailable("example.org answers 503")})
     report = run(of, DAY, date(2026, 6, 11))
-    assert [day.status for day in report.days] == ["failed", "waiting"]
+    assert [day.status for day in report.days] == ["failed", "pending"]
     (noted,) = health.load(of.storage, "test")
     assert (noted.last_ok, noted.last_error) == (0, "example.org answers 503")
 
@@ -140,7 +140,7 @@ def test_its_name_stands_until_an_answer_lacks_it(tmp_path: Path) -> None:
     of = pipeline(tmp_path, {DAY: whole(0, 30) + b" Avalon"}, GROWING)
     for _ in range(2):
         report = ingest_days(of, GROWING, [TODAY])
-        assert (report.days[0].status, len(stored(of))) == ("done", 30), "the rest of the body stands"
+        assert (report.days[0].status, len(stored(of))) == ("complete", 30), "the rest of the body stands"
         assert [(f.check, f.severity, f.zone, f.metric, f.count, f.detail) for f in report.findings] == [
             ("unknown", "error", "GB", "demand", 1, f"region 'Avalon' from {clock.iso(TODAY.start + 1800)}")
         ]
@@ -151,7 +151,7 @@ def test_its_name_stands_until_an_answer_lacks_it(tmp_path: Path) -> None:
         verdict = believed(of.storage, GROWING)
         assert (verdict.passed, verdict.severity) == (False, dg.AssetCheckSeverity.ERROR)
         assert verdict.metadata["count"].value == 1
-        assert verdict.metadata["findings"].value[0].startswith("GB demand region 'Avalon': unknown to this service")
+        assert verdict.metadata["findings"].value[0].startswith("unknown to this service: GB demand region 'Avalon'; ")
     assert len(of.storage.keys("quarantine/")) == 1, "the same name of the same day is kept once"
     known = replace(GROWING, parse=lambda body, request: parse(body.removesuffix(b"Avalon"), request), version="2")
     reparse_days(of, known, [TODAY])

@@ -130,7 +130,7 @@ def test_only_a_day_that_was_asked_for_is_marked(pipeline: PipelineContext) -> N
 def test_every_asked_day_has_its_verdicts_and_the_feed_its_freshness(pipeline: PipelineContext) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         judged = verdicts(materialise(asked(pipeline, d2026_02_10=of_day(LAST, last=24)), instance))
-    by_day = {(name, str(day)) for name in ("believed", "complete", "steady") for day in DAYS}
+    by_day = {(name, str(day)) for name in ("plausible", "complete", "no_anomalies") for day in DAYS}
     assert judged.keys() == by_day | {("fresh", None)}
     assert {key for key, passed in judged.items() if not passed} == {("complete", "2026-02-10"), ("fresh", None)}
 
@@ -145,9 +145,9 @@ def test_a_day_of_the_future_says_so_and_fails_nothing(
         assert result.success
         (event,) = result.get_asset_observation_events()
     observation = event.asset_observation_data.asset_observation
-    assert observation.description.startswith("waiting: the day lies in the future: rows are expected from 2026-02-10")
+    assert observation.description.startswith("pending: the day lies in the future: rows are expected from 2026-02-10")
     passed = {name for (name, day), fine in verdicts(result).items() if fine and day}
-    assert passed == {"believed", "complete", "steady"}
+    assert passed == {"plausible", "complete", "no_anomalies"}
 
 
 def test_a_day_that_failed_once_is_green_after_a_run_that_finds_it_whole(pipeline: PipelineContext) -> None:
@@ -172,4 +172,4 @@ def test_one_bad_day_fails_the_run_and_no_other_day(pipeline: PipelineContext) -
         assert reason is not None
         assert reason.description == "1 of 22 days failed: 2026-02-03: FeedChanged: no such column"
         failing = {key for key, passed in verdicts(result).items() if not passed and key[1]}
-        assert failing == {(name, "2026-02-03") for name in ("believed", "complete", "steady")}
+        assert failing == {(name, "2026-02-03") for name in ("plausible", "complete", "no_anomalies")}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from assets.fetch import session as session_module
 from assets.fetch.credentials import Credentials
+from assets.fetch.rate_limits import LONGEST_REST_S, RateLimits
 from assets.fetch.session import Reply, Session
-from assets.fetch.turns import LONGEST_REST_S, Turns
 from assets.sources import source
 from tests.fetch.scripted_publisher import ENVIRON, GOOD, HOST, REQUEST, Clock, Live, Script, example
 from warehouse.errors import FeedUnavailable, cause_of
@@ -61,7 +61,7 @@ def test_a_host_that_goes_on_refusing_bursts_is_later_not_never(live: Live) -> N
     session = live(Script([Reply(403, {}, b"")]))
     with pytest.raises(FeedUnavailable, match="too many requests at once, or none from this address"):
         session.ask(REQUEST)
-    with pytest.raises(FeedUnavailable, match="asked again in 60 s") as caught:
+    with pytest.raises(FeedUnavailable, match="paused for 60 s") as caught:
         session.ask(REQUEST)
     assert caught.value.retry_after == 60
 
@@ -72,9 +72,9 @@ def test_a_dead_host_is_left_alone_for_a_minute(live: Live, clock: Clock) -> Non
     with pytest.raises(FeedUnavailable, match="connection refused"):
         session.ask(REQUEST)
     count = len(script.calls)
-    with pytest.raises(FeedUnavailable, match="asked again in 60 s") as caught:
+    with pytest.raises(FeedUnavailable, match="paused for 60 s") as caught:
         session.ask(REQUEST)
-    assert (len(script.calls), caught.value.retry_after, caught.value.kind) == (count, 60, "resting")
+    assert (len(script.calls), caught.value.retry_after, caught.value.kind) == (count, 60, "paused")
     assert cause_of(caught.value) == f"{HOST}: connection refused", "a pause keeps the failure that began it"
     clock.now += 60
     script.replies = [GOOD]
@@ -99,11 +99,11 @@ ROOT = Path(__file__).resolve().parents[2]
 ASK = """
 import sys, time
 from pathlib import Path
-from assets.fetch.turns import Turns
+from assets.fetch.rate_limits import RateLimits
 given = []
-turns = Turns(Path(sys.argv[1]), now=lambda: 1000.0, sleep=given.append)
+rate_limits = RateLimits(Path(sys.argv[1]), now=lambda: 1000.0, sleep=given.append)
 for _ in range(5):
-    turns.take("nemweb", 60, 0)
+    rate_limits.take("nemweb", 60, 0)
 print(*given)
 """
 
@@ -119,50 +119,52 @@ def test_processes_share_one_pace(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.floats(0, 30), min_size=2, max_size=30), st.sampled_from([2, 6, 30, 300]), st.sampled_from([0, 5.0]))
-def test_two_turns_are_never_closer_than_the_publisher_allows(pauses: list[float], limit: int, interval: float) -> None:
+def test_two_rate_limits_are_never_closer_than_the_publisher_allows(
+    pauses: list[float], limit: int, interval: float
+) -> None:
     clock, given = Clock(), list[float]()
-    turns = Turns(now=clock.tick, sleep=clock.sleep)
+    rate_limits = RateLimits(now=clock.tick, sleep=clock.sleep)
     for pause in pauses:
         clock.now += pause
-        turns.take("pjm", limit, interval)
+        rate_limits.take("pjm", limit, interval)
         given.append(clock.now)
     least = max(interval, 60 / limit)
     assert all(later - first >= least - 1e-3 for first, later in pairwise(given))
 
 
 def test_a_rest_outlives_the_process_and_holds_for_its_publisher_alone(tmp_path: Path) -> None:
-    Turns(tmp_path, now=lambda: 1000.0).rest("caiso", 90)
-    later = Turns(tmp_path, now=lambda: 1030.0, sleep=lambda seconds: None)
-    with pytest.raises(FeedUnavailable, match="caiso is asked again in 60 s") as caught:
+    RateLimits(tmp_path, now=lambda: 1000.0).rest("caiso", 90)
+    later = RateLimits(tmp_path, now=lambda: 1030.0, sleep=lambda seconds: None)
+    with pytest.raises(FeedUnavailable, match="Requests to caiso are paused for 60 s") as caught:
         later.take("caiso", 60, 0)
     assert caught.value.retry_after == 60
     later.take("nyiso", 60, 0)
-    Turns(tmp_path, now=lambda: 1091.0, sleep=lambda seconds: None).take("caiso", 60, 0)
+    RateLimits(tmp_path, now=lambda: 1091.0, sleep=lambda seconds: None).take("caiso", 60, 0)
 
 
 def test_a_shorter_rest_ends_no_longer_one_and_none_is_longer_than_an_hour(tmp_path: Path) -> None:
-    turns = Turns(tmp_path, now=lambda: 1000.0)
-    turns.rest("caiso", 1e6)
-    turns.rest("caiso", None)
+    rate_limits = RateLimits(tmp_path, now=lambda: 1000.0)
+    rate_limits.rest("caiso", 1e6)
+    rate_limits.rest("caiso", None)
     with pytest.raises(FeedUnavailable) as caught:
-        turns.take("caiso", 60, 0)
+        rate_limits.take("caiso", 60, 0)
     assert caught.value.retry_after == LONGEST_REST_S
 
 
 def test_the_cause_of_a_pause_outlives_the_process_and_a_file_of_before_has_none(tmp_path: Path) -> None:
-    Turns(tmp_path, now=lambda: 1000.0).rest("caiso", None, "oasis.caiso.com: its name\ndoes not resolve")
+    RateLimits(tmp_path, now=lambda: 1000.0).rest("caiso", None, "oasis.caiso.com: its name\ndoes not resolve")
     with pytest.raises(FeedUnavailable) as caught:
-        Turns(tmp_path, now=lambda: 1010.0).take("caiso", 60, 0)
-    assert str(caught.value) == "caiso is asked again in 50 s: oasis.caiso.com: its name does not resolve"
+        RateLimits(tmp_path, now=lambda: 1010.0).take("caiso", 60, 0)
+    assert str(caught.value) == "Requests to caiso are paused for 50 s: oasis.caiso.com: its name does not resolve"
     (tmp_path / "caiso").write_text("990.000 1060.000\n")
-    with pytest.raises(FeedUnavailable, match=r"^caiso is asked again in 50 s$"):
-        Turns(tmp_path, now=lambda: 1010.0).take("caiso", 60, 0)
+    with pytest.raises(FeedUnavailable, match=r"^Requests to caiso are paused for 50 s$"):
+        RateLimits(tmp_path, now=lambda: 1010.0).take("caiso", 60, 0)
 
 
 def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:
-    turns = Turns(tmp_path, now=lambda: 10_000.0)
-    turns.take("caiso", 60, 0)
-    turns.rest("caiso", 600)
+    rate_limits = RateLimits(tmp_path, now=lambda: 10_000.0)
+    rate_limits.take("caiso", 60, 0)
+    rate_limits.rest("caiso", 600)
     waits: list[float] = []
-    Turns(tmp_path, now=lambda: 1000.0, sleep=waits.append).take("caiso", 60, 0)
+    RateLimits(tmp_path, now=lambda: 1000.0, sleep=waits.append).take("caiso", 60, 0)
     assert waits == []

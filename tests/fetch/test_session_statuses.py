@@ -97,7 +97,7 @@ def test_a_long_retry_after_is_told_not_waited_for(live: Live, clock: Clock) -> 
         session.ask(REQUEST)
     assert caught.value.retry_after == 600
     assert not clock.slept
-    with pytest.raises(FeedUnavailable, match="asked again in 600 s"):
+    with pytest.raises(FeedUnavailable, match="paused for 600 s"):
         session.ask(REQUEST)
     assert len(script.calls) == 1, "the host is left alone meanwhile"
     clock.now += 601

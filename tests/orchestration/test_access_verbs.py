@@ -47,7 +47,7 @@ def words(line: str) -> list[str]:
 def test_the_busiest_keys_are_listed_first(accounts: Keys, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["keys", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "3 live keys of 3, 1400 answers in 30 days"
+    assert lines[0] == "3 active keys of 3, 1400 answers in 30 days"
     rows = [words(line) for line in lines if "@example.org" in line]
     assert [(row[1], row[2], row[3], row[-1]) for row in rows] == [
         ("900", "300", "0", "busy@example.org"),
@@ -65,7 +65,7 @@ def test_a_key_is_shown_limited_and_ended_by_its_number(accounts: Keys, capsys: 
     number = str(usage.key)
     assert main(["keys", "quota", number, "2"]) == 0
     assert [accounts.reserve(digest_of(key), now) is not None for _ in range(3)] == [True, True, False]
-    assert main(["keys", "quota", number, "usual"]) == 0
+    assert main(["keys", "quota", number, "default"]) == 0
     assert accounts.reserve(digest_of(key), now)
     assert main(["keys", "list"]) == 0
     assert "mine@example.org" in capsys.readouterr().out

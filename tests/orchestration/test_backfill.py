@@ -41,7 +41,7 @@ def test_the_report_has_one_line_for_each_publisher_and_cause() -> None:
         [
             failed("aemo.mix", away, away, away),
             failed("aemo.trading", away, "FeedChanged: no column x"),
-            failed("entsoe.price", *["not configured: set ENTSOE_API_TOKEN"] * 2, status="not configured"),
+            failed("entsoe.price", *["not configured: set ENTSOE_API_TOKEN"] * 2, status="not_configured"),
             failed("eia.load", *map(str, range(5))),
         ]
     )
@@ -136,7 +136,7 @@ def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(
     assert main(["backfill", *dates, "--missing", "--dry-run"]) == 0
     assert capsys.readouterr().out.split()[:3] == ["neso.generation", "2", "days"]
     assert main(["backfill", *dates, "--missing"]) == 0
-    assert "neso.generation                  2     2" in capsys.readouterr().out
+    assert "neso.generation                  2        2" in capsys.readouterr().out
     files = {key: Folder(tmp_path).stat(key) for key in Folder(tmp_path).keys("series/")}
     assert main(["backfill", *dates]) == 0
     assert {key: Folder(tmp_path).stat(key) for key in files} == files, "asked again, nothing changes"

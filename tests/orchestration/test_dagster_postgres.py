@@ -64,7 +64,7 @@ def test_a_backfill_is_recorded_and_tidied_there(home: Path) -> None:
         kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
         judged = [e.dagster_event.asset_check_evaluation_data for e in instance.all_logs(run.run_id, of_type=kinds)]
         passed = {e.check_name for e in judged if e.passed and e.partition == "2026-11-19"}
-        assert passed == {"believed", "complete", "steady"}
+        assert passed == {"plausible", "complete", "no_anomalies"}
         assert retention.purge_runs(instance, time.time() + 86_400) == 1
         assert instance.get_materialized_partitions(asset_key(FEED)) == marked
         assert list(doctor.unmarked(instance, open_context())) == []

@@ -56,7 +56,7 @@ def test_every_feed_is_an_asset_with_its_checks_and_the_rules_across_feeds_are_c
         assert spec.description is not None
         assert ("by the job `live`" in spec.description) == (feed in live.live_feeds(sources()[feed.source]))
         assert {"source", "rank", "resolution"} <= set(spec.tags)
-        assert {(spec.key, name) for name in ("believed", "complete", "steady", "fresh")} <= checks
+        assert {(spec.key, name) for name in ("plausible", "complete", "no_anomalies", "fresh")} <= checks
     assert {(analyst.KEY, rule.name) for rule in RULES} <= checks
 
 

@@ -13,7 +13,6 @@ import pytest
 from orchestration.cli import doctor, main
 from tests.orchestration.conftest import in_simulated
 from warehouse.documents import health
-from warehouse.errors import UNKNOWN_MEMBER
 from warehouse.market import clock
 from warehouse.store.storage import Folder
 
@@ -84,7 +83,12 @@ def test_an_unknown_member_is_named_and_fails(
     in_simulated(monkeypatch, tmp_path)
     now = clock.now()
     fresh = health.Health("elexon.interconnectors", "GB", now, "", 0, now, 0, {"interchange": now})
-    unknown = replace(fresh, last_error=f"{UNKNOWN_MEMBER}interconnector 'Germany (NeuConnect)'", last_error_at=now)
+    unknown = replace(
+        fresh,
+        last_error="unknown to this service: interconnector 'Germany (NeuConnect)'",
+        last_error_at=now,
+        error_kind="unknown_member",
+    )
     for zone, code in ((fresh, 0), (unknown, 1)):
         health.note(Folder(tmp_path), "elexon", [zone])
         assert main(["doctor"]) == code

@@ -111,7 +111,7 @@ def test_a_run_writes_the_events_of_every_publishers_partitions(pipeline: Pipeli
         if e.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION
     ]
     today = {(e.asset_key.path[0], e.check_name) for e in judged if e.passed and e.partition == str(DAY)}
-    assert today == {(code, name) for code in SOURCES for name in ("believed", "complete", "steady")}
+    assert today == {(code, name) for code in SOURCES for name in ("plausible", "complete", "no_anomalies")}
     assert {(e.asset_key.path[0], e.passed) for e in judged if e.check_name == "fresh"} == {
         ("one", True),
         ("two", True),

@@ -61,7 +61,7 @@ def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home:
         for run in instance.get_runs(dg.RunsFilter(job_name=recording.COMMAND_LINE)):
             judged = [e.dagster_event.asset_check_evaluation_data for e in instance.all_logs(run.run_id, of_type=kinds)]
             names = {each.check_name for each in judged if each.asset_key == asset_key(feed)}
-            assert names in ({"believed", "complete", "steady", "fresh"}, set())
+            assert names in ({"plausible", "complete", "no_anomalies", "fresh"}, set())
 
 
 def test_the_newest_stored_day_of_each_feed_has_verdicts_however_old_it_is(home: Path) -> None:
@@ -72,7 +72,9 @@ def test_the_newest_stored_day_of_each_feed_has_verdicts_however_old_it_is(home:
         logs = [entry for run in runs for entry in instance.all_logs(run.run_id, of_type=kinds)]
     judged = {(e.asset_key, e.check_name) for e in (log.dagster_event.asset_check_evaluation_data for log in logs)}
     for name in CHOSEN:
-        assert {(asset_key(feeds()[name]), check) for check in ("believed", "complete", "steady")} <= judged, name
+        assert {(asset_key(feeds()[name]), check) for check in ("plausible", "complete", "no_anomalies")} <= judged, (
+            name
+        )
 
 
 def test_after_a_fill_nothing_that_follows_the_feeds_is_never_materialised(home: Path) -> None:

@@ -35,8 +35,8 @@ def test_every_feed_of_every_publisher_is_met_and_what_it_answers_is_read_again_
     code, text = cli.main(["record", str(folder)]), capsys.readouterr().out
     assert code == 0, text
     verdicts = {tuple(line.split()[:2]): line[38:52].strip() for line in text.splitlines() if " | " in line}
-    assert not {"failed", "not configured"} & set(verdicts.values()), text
-    met = {feed for (feed, _), verdict in verdicts.items() if verdict in ("done", "short")}
+    assert not {"failed", "not_configured"} & set(verdicts.values()), text
+    met = {feed for (feed, _), verdict in verdicts.items() if verdict in ("complete", "partial")}
     assert met == set(feeds()), "each feed gave rows of one of its days"
     assert not publishers.limited, "no publisher had to refuse a request as one too many"
     assert not (tmp_path / "none").exists(), "nothing is written to the warehouse"

@@ -62,7 +62,7 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
     assert str(SINGLE_DAY) in ui.partitions(ASSET)["MATERIALIZED"]
     window = MarketDay(SINGLE_DAY, "America/Los_Angeles").window
     assert stored_rows.read(Folder(ui.home), "US-CAISO", "demand", window).num_rows == 288
-    assert lights(ui, ASSET, str(SINGLE_DAY)) == dict.fromkeys(("believed", "complete", "steady"), "SUCCEEDED")
+    assert lights(ui, ASSET, str(SINGLE_DAY)) == dict.fromkeys(("plausible", "complete", "no_anomalies"), "SUCCEEDED")
 
 
 def lights(ui: Ui, asset: list[str], day: str) -> dict[str, str]:
@@ -92,7 +92,7 @@ def test_of_a_backfill_one_bad_day_fails_and_the_others_are_done(ui: Ui) -> None
     assert len(ui.runs(dagster__backfill=backfill)) == 1
     whole, bad = lights(ui, ASSET, str(DAYS[0])), lights(ui, ASSET, str(BROKEN))
     assert set(whole.values()) == {"SUCCEEDED"}
-    assert (bad["believed"], bad["complete"]) == ("FAILED", "FAILED")
+    assert (bad["plausible"], bad["complete"]) == ("FAILED", "FAILED")
 
 
 @pytest.mark.campaign

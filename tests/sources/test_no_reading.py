@@ -166,7 +166,7 @@ def test_an_outage_told_with_status_200_is_one(small_samples: list[Sample]) -> N
 def test_the_pause_that_an_outage_asks_for_is_kept() -> None:
     with pytest.raises(FeedUnavailable) as caught:
         refuse_errors(OUTAGES[0].decode())
-    assert (caught.value.retry_after, caught.value.kind) == (30.0, "limit")
+    assert (caught.value.retry_after, caught.value.kind) == (30.0, "rate_limited")
     assert "exceeded" not in str(caught.value), "a publisher's words may repeat the key"
 
 

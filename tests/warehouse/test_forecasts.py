@@ -185,7 +185,7 @@ def test_owed_are_vintages_by_when_they_were_published():
     assert not cover.complete
     judged = quality.judge(rows, FEED, [day.window], NOON + 3 * DAY)
     assert len(judged.accepted) == len(rows)
-    assert [finding.check for finding in judged.findings] == ["short"]
+    assert [finding.check for finding in judged.findings] == ["partial"]
 
 
 def test_of_a_daily_forecast_one_vintage_is_owed_a_day():

@@ -11,7 +11,7 @@ import pytest
 from tests.stand_ins import declared
 from warehouse.documents import attempts, health
 from warehouse.documents.health import Health, expected_by, state
-from warehouse.errors import UNKNOWN_MEMBER, DamagedFile
+from warehouse.errors import DamagedFile
 from warehouse.judge import coverage
 from warehouse.market.clock import HOUR, MarketDay, Window, instant
 from warehouse.market.feeds import Publication
@@ -67,7 +67,7 @@ def test_the_states_in_time() -> None:
         (None, "unknown"),
         (Health("a.b", "FR"), "unknown"),
         (Health("a.b", "FR", last_ok=5), "unknown"),
-        (Health("a.b", "FR", last_error="not configured: set X", last_error_at=5), "unknown"),
+        (Health("a.b", "FR", last_error="set X", last_error_at=5, error_kind="not_configured"), "unknown"),
         (Health("a.b", "FR", last_error="example.org answers 503", last_error_at=5), "down"),
     ],
 )
@@ -84,9 +84,9 @@ def test_a_feed_stands_as_its_worst_zone_whose_error_goes_first() -> None:
     ]
     stands = health.feed_state(feed, known, now)
     assert (stands.state, stands.zones, stands.error) == ("down", ["FR"], "silent")
-    known[0] = replace(known[0], last_error=UNKNOWN_MEMBER + "a tie")
+    known[0] = replace(known[0], last_error="a tie", error_kind="unknown_member")
     strange = health.feed_state(feed, known, now)
-    assert (strange.unknown_member, strange.error) == (True, UNKNOWN_MEMBER + "a tie")
+    assert (strange.unknown_member, strange.error) == (True, "a tie")
 
 
 def test_a_later_note_keeps_what_it_does_not_know(tmp_path: Path) -> None:

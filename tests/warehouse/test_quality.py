@@ -69,7 +69,7 @@ def test_a_value_beyond_physics_is_set_aside_and_leaves_a_hole() -> None:
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
     assert len(verdict.accepted) == 23
     assert [r.value for r in verdict.quarantined] == [5_000_000.0]
-    assert [(f.check, f.severity, f.count) for f in verdict.findings] == [("range", "error", 1), ("hole", "warning", 1)]
+    assert [(f.check, f.severity, f.count) for f in verdict.findings] == [("range", "error", 1), ("gap", "warning", 1)]
     assert verdict.complete[("FR", "demand")] == ()
 
 
@@ -99,7 +99,7 @@ def test_a_day_has_its_own_count_of_hours(day: date, hours: int) -> None:
     assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {}
     for readings in rows.readings.values():
         del readings.ts[-1], readings.values[-1]
-    assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {"short": 1}
+    assert checks(rows, day=market_day, now=LATER + 400 * 86400) == {"partial": 1}
 
 
 def test_holes_and_short_ends_are_counted_in_intervals_and_never_filled() -> None:
@@ -107,7 +107,7 @@ def test_holes_and_short_ends_are_counted_in_intervals_and_never_filled() -> Non
         r for r in series(DAY) if r.ts not in (DAY.start, DAY.start + 7 * HOUR, DAY.start + 8 * HOUR)
     )
     verdict = judge(rows, feed_of(), [DAY.window], LATER)
-    assert {f.check: f.count for f in verdict.findings} == {"short": 1, "hole": 2}
+    assert {f.check: f.count for f in verdict.findings} == {"partial": 1, "gap": 2}
     assert verdict.accepted.sorted() == rows.sorted()
 
 
@@ -167,7 +167,7 @@ def test_every_fuel_of_a_mix_must_be_there() -> None:
         rows.add("GB", "generation", ts, 20.0 + i, "%", "30m", fuel="wind")
         if i != 3:
             rows.add("GB", "generation", ts, 5.0, "%", "30m", fuel="gas")
-    assert checks(rows, feed_of(("GB",), Metric.GENERATION, "30m")) == {"hole": 1}
+    assert checks(rows, feed_of(("GB",), Metric.GENERATION, "30m")) == {"gap": 1}
 
 
 def test_a_series_that_stands_still_is_told() -> None:

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from warehouse.documents.catalogue_entries import CatalogueFeed
-from warehouse.errors import NOT_CONFIGURED, UNKNOWN_MEMBER, DamagedFile
+from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication
@@ -44,6 +44,8 @@ class Health:
     """Rows set aside at the last run."""
     reached: Mapping[str, int] = field(default_factory=dict)
     """`data_until` of each metric that the feed carries; empty in older documents, where `data_until` holds for all."""
+    error_kind: str = ""
+    """Kind of `last_error`: a FeedError's, `storage`, `unknown_member` or `nothing_published`; empty without one."""
 
     def until(self, metric: str) -> int:
         """The end of the newest interval of a metric, Unix seconds; 0 = none ever."""
@@ -57,12 +59,12 @@ class Health:
     @property
     def unconfigured(self) -> bool:
         """Whether the feed was not asked because credentials are missing."""
-        return self.last_error.startswith(NOT_CONFIGURED)
+        return self.error_kind == "not_configured"
 
     @property
     def unknown_member(self) -> bool:
         """Whether its newest answers hold a member of a list that this service does not know."""
-        return self.last_error.startswith(UNKNOWN_MEMBER)
+        return self.error_kind == "unknown_member"
 
 
 def note(storage: Storage, source: str, changes: Iterable[Health], latest: int = clock.LAST_INSTANT) -> None:

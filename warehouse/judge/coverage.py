@@ -29,7 +29,7 @@ VINTAGE_SPAN = 6 * HOUR
 class Gap:
     """A span without a reading: a `hole` between readings, or `short` where the start, the end or all is missing."""
 
-    kind: Literal["hole", "short"]
+    kind: Literal["gap", "partial"]
     start: int
     end: int
     intervals: int
@@ -88,7 +88,7 @@ def _vintage_gaps(published: set[int], feed: Feed, part: Window) -> list[Gap]:
     """The spans of a part in which no vintage was published; of a daily forecast the part is one."""
     step = part.end - part.start if feed.publication.daily_at is not None else VINTAGE_SPAN
     spans = [Window(start, start + step) for start in range(part.start, part.end - step + 1, step)]
-    return [Gap("short", span.start, span.end, 1) for span in spans if not any(at in span for at in published)]
+    return [Gap("partial", span.start, span.end, 1) for span in spans if not any(at in span for at in published)]
 
 
 def due_until(feed: Feed, span: Window, now: int) -> int:
@@ -173,6 +173,6 @@ def _gaps(series: _Series, part: Window) -> list[Gap]:
     count = int(touching.sum())
     spans = uncovered(series.starts[touching], series.ends[touching], part)
     return [
-        Gap("hole" if 0 < before < count else "short", begin, end, -(-(end - begin) // series.step))
+        Gap("gap" if 0 < before < count else "partial", begin, end, -(-(end - begin) // series.step))
         for begin, end, before in zip(*(column.tolist() for column in spans), strict=True)
     ]

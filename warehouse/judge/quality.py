@@ -44,8 +44,8 @@ Check = Literal[
     "notice",
     "duplicate",
     "dropped",
-    "hole",
-    "short",
+    "gap",
+    "partial",
     "frozen",
     "level",
 ]
@@ -53,7 +53,7 @@ Check = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One observation about one zone's metric. `count` is of rows; of intervals for `hole` and `short`."""
+    """One observation about one zone's metric. `count` is of rows; of intervals for `gap` and `partial`."""
 
     check: Check
     severity: Literal["error", "warning", "note"]

@@ -130,7 +130,8 @@ def ties_between(zone: str, area: str) -> tuple[GridTie, ...]:
     if found := neighbours(zone).get(area):
         return found
     raise FeedUnavailable(
-        f"the model grid has no tie between {zone} and {area}: add one to assets/simulated/grid/ties.py", kind="refused"
+        f"the model grid has no tie between {zone} and {area}: add one to assets/simulated/grid/ties.py",
+        kind="rejected",
     )
 
 

@@ -1,7 +1,7 @@
-"""Turns at a publisher: one small file each, shared by all processes of a machine under a lock.
+"""Rate limits: one small file per publisher, which all processes of a machine share under a lock.
 
-It holds two instants (Unix seconds): the last turn given out, and the one before which nobody asks, from Retry-After, a
-ban, or a host that did not answer. The second line states the failure that began the pause. All outlive a process.
+The first line holds two Unix times: the last slot assigned, and the end of the current pause, which follows a
+Retry-After, a ban or a host that did not respond. The second line states the failure that started the pause.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import IO
 from warehouse.errors import FeedUnavailable
 
 LONGEST_WAIT_S = 600.0
-"""A turn further ahead is not waited for: a later run asks again."""
+"""The longest wait for a slot: with a longer one the request fails, and a later run repeats it."""
 LONGEST_REST_S = 3600.0
-"""A longer Retry-After is kept to for so long: a slip of the publisher's must not silence a market for days."""
+"""The longest pause. A larger Retry-After is cut to it, so that a publisher's mistake cannot stop a market for days."""
 MOST_CHARACTERS = 500
-"""Of a turn file that are read."""
+"""The most characters of a file that are read."""
 REST_S = 60.0
-"""After a ban or silence without a Retry-After."""
+"""The pause after a ban or a host that did not respond, without a Retry-After."""
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """The turn files in a folder; without one they are of this process alone.
+class RateLimits:
+    """The rate-limit files in a folder; without a folder the limits hold for this process only.
 
-    `share`: the part of a publisher's limit that is for who asks here.
+    `share`: the part of each publisher's limit that this process may use.
     """
 
     folder: Path | None = None
@@ -44,27 +44,29 @@ class Turns:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, publisher: str, per_minute: float, interval_s: float) -> None:
-        """Waits for the next turn. Raises FeedUnavailable while nobody asks, or for a turn too far ahead."""
+        """Wait for the next slot. Raises FeedUnavailable during a pause, or if the slot is too far ahead."""
         if per_minute <= 0:
-            raise FeedUnavailable(f"{publisher} is never asked: its limit is no request a minute", kind="resting")
+            raise FeedUnavailable(
+                f"Requests to {publisher} are disabled: its limit is 0 requests per minute", kind="paused"
+            )
         spacing = max(interval_s, 60.0 / (per_minute * self.share))
         with self._locked(publisher) as file:
             now, (last, asked_again_at, cause) = self.now(), _read(file)
             left = asked_again_at - now
             if 0 < left <= LONGEST_REST_S:
-                reason = f"{publisher} is asked again in {left:.0f} s" + (f": {cause}" if cause else "")
-                raise FeedUnavailable(reason, left, "resting", cause)
+                reason = f"Requests to {publisher} are paused for {left:.0f} s" + (f": {cause}" if cause else "")
+                raise FeedUnavailable(reason, left, "paused", cause)
             wait = max(0.0, last + spacing - now)
             if wait > LONGEST_REST_S:
-                wait = 0.0  # nobody waits for a turn so far ahead: the clock was set back
+                wait = 0.0  # no slot is assigned so far ahead: the clock was set back
             if wait > LONGEST_WAIT_S:
-                raise FeedUnavailable(f"{publisher} has no turn free for {wait:.0f} s", wait, "resting")
+                raise FeedUnavailable(f"{publisher} has no free request slot for {wait:.0f} s", wait, "paused")
             _write(file, now + wait, asked_again_at, cause)
         if wait > 0:
             self.sleep(wait)
 
     def rest(self, publisher: str, seconds: float | None, cause: str = "") -> None:
-        """Hold back all requests to a publisher for so long (None: a minute). `cause`: the failure, on one line."""
+        """Pause requests to a publisher for this many seconds (None: a minute). `cause`: the failure, on one line."""
         with self._locked(publisher) as file:
             last, asked_again_at, _ = _read(file)
             until = self.now() + min(REST_S if seconds is None else seconds, LONGEST_REST_S)
