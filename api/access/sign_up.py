@@ -1,6 +1,7 @@
 """Sign up for a key and confirm it by mail: the paths, the mail, and what each does in the accounts.
 
-Unconfirmed keys open nothing and count for nothing: nobody is locked out by sign-ups that others made in his name.
+Unconfirmed keys open nothing and count for nothing, and a link that was sent for one key of an address confirms another
+that is sent with it: sign-ups by others lock nobody out.
 What a key opens: `api.access.keys`; what becomes of it: `api.access.key_life`.
 """
 
@@ -25,6 +26,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from api.access import keys
 from api.access.client_address import SITE, client_unit
 from api.access.database import Database
+from api.access.key_headers import key_of
 from api.access.key_spelling import digest_of, spell
 from api.access.keys import CALLS_PER_DAY
 from api.access.tables import KEYS, REPEATS, USAGE, identity
@@ -42,6 +44,11 @@ CONFIRM_S = DAY
 """So long a confirmation token is good."""
 MAILS_PER_HOUR = 5
 """To one recipient, whoever signs up."""
+_OPEN_THE_LINK = "Open the link in the e-mail: it confirms this key."
+_USE_AN_EARLIER_LINK = (
+    f"{MAILS_PER_HOUR} e-mails were sent to this address within an hour, so no other is sent. Request the link of one "
+    "of them with this key in Authorization: Bearer: the link then confirms this key."
+)
 _SIGN_UP_LOCK = 0x7369676E
 _MOST_BYTES = 4096
 _MAIL_TIMEOUT_S = 10
@@ -183,17 +190,16 @@ def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
     address = gate.call_of(request).client
     client = client_unit(address)
 
-    def refuse() -> Problem | None:
-        """Count a sign-up of the client's site, and an e-mail to the recipient; return the 429 of one too many."""
-        limits, most = gate.limits, gate.settings.signups_per_hour
-        too_many = limits.refuse("sign-up", client_unit(address, SITE), most, now)
-        return too_many or (limits.refuse("mail", identity(email), MAILS_PER_HOUR, now) if mail else None)
-
+    refuse = partial(gate.limits.refuse, "sign-up", client_unit(address, SITE), gate.settings.signups_per_hour, now)
     key, confirmation = sign_up(gate.database, email, client, now, token=token, confirmed=mail is None, refuse=refuse)
-    if mail is not None and confirmation:
+    recipient, next_step = ("mail", identity(email)), _OPEN_THE_LINK
+    if mail is not None and confirmation and gate.limits.refuse(*recipient, MAILS_PER_HOUR, now):
+        next_step = _USE_AN_EARLIER_LINK
+    elif mail is not None and confirmation:
         try:
             _send(mail, gate.settings.base_url, email, confirmation)
         except Problem:
+            gate.limits.give_back(*recipient, 1, now)
             with gate.database.begin() as connection:  # asked for again, it is another key, with a mail
                 connection.execute(delete(REPEATS).where(REPEATS.c.client == client, REPEATS.c.token == _sha256(token)))
                 connection.execute(delete(KEYS).where(KEYS.c.digest == digest_of(key), KEYS.c.confirmed.is_(None)))
@@ -204,12 +210,17 @@ def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
         "quota": {"limit": CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)},
         "docs": gate.settings.base_url + "/docs",
     }
-    return private_json(body if mail is None else {**body, "confirmed": False}, 201)
+    return private_json(body if mail is None else {**body, "confirmed": False, "next_step": next_step}, 201)
 
 
 def _confirm(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
-    """Open the key of a confirmation token, as often as it comes."""
+    """Confirm the key of a confirmation token, as often as it comes.
+
+    If the request carries another key of the same address, confirm that key instead: whoever has the link reads the
+    mail of the address, and whoever signed up for the link's own key may not.
+    """
     gate, now = service.gate, service.gate.now
+    sent = digest_of(key_of(gate.call_of(request)) or "")
     mine = (KEYS.c.confirmation == _sha256(query["token"]), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
     with gate.enter(request) as entry:
         if request.method == "HEAD":  # a mail scanner's look must not confirm
@@ -219,6 +230,8 @@ def _confirm(service: Service, request: HttpRequest, query: dict[str, Any]) -> R
             row = connection.execute(select(KEYS).where(*mine)).first()
             if row is None:
                 raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
+            own = (KEYS.c.digest == sent, KEYS.c.identity == row.identity, KEYS.c.revoked.is_(None))
+            row = connection.execute(select(KEYS).where(*own)).first() or row
             if row.confirmed is None:
                 _make_room(connection, row.identity, now)
                 connection.execute(update(KEYS).where(KEYS.c.id == row.id).values(confirmed=now))

@@ -101,7 +101,8 @@ _KEYS = (
              "the owner asks for it, `confirmed` is false and the key works once the link in the mail was opened.",
              method="POST", body="SignUp", code=201, more_statuses=(409,)),
     Endpoint("confirm", "/v1/keys/confirm", "Keys", "Confirmed", "Confirm a key",
-             "Where the link of the confirmation mail leads: from then on the key works.",
+             "Confirms the key for which the link was sent. With another key of the same address in "
+             "`Authorization`, confirms that key.",
              takes(query.CONFIRMATION), more_statuses=(404, 409)),
     Endpoint("rotate", "/v1/keys/rotate", "Keys", "Rotated", "Rotate a key",
              "A new key in place of the one that is shown, with the same quota and count; the old one works for 24 "

@@ -164,6 +164,7 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "api_key": ("The key. Shown once: only its SHA-256 is kept.", text(pattern=KEY_PATTERN)),
     "email": ("The address that the key belongs to.", "text"),
     "confirmed": ("Whether the address was confirmed by the link in the mail.", "flag"),
+    "next_step": ("If `confirmed` is false: how to confirm the key.", "text"),
     "detail": ("What was wrong, and what is allowed.", "text"),
 }
 # fmt: on

@@ -155,7 +155,9 @@ SCHEMAS: dict[str, Schema] = {
         ("message", "The `webhook-id` under which the message comes.", "text")),
     "SignUp": record(
         ("email", "Address that the key is for; at most three live keys each.", text(format="email", maxLength=254))),
-    "Key": record("api_key", "email", ("quota", "What the key may ask for.", record(*_QUOTA)), "docs", "confirmed?"),
+    "Key": record(
+        "api_key", "email", ("quota", "What the key may ask for.", record(*_QUOTA)), "docs", "confirmed?",
+        "next_step?"),
     "Confirmed": record("confirmed", "email", "docs"),
     "Rotated": record(
         "api_key", ("previous_valid_until", "Unix seconds until when the old key still works.", "instant")),
