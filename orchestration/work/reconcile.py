@@ -42,17 +42,19 @@ def counts() -> dict[str, int] | None:
 
 
 def reconcile() -> int:
-    """Prints the report; 1 where a payment is in doubt or was answered without money on the chain."""
+    """Print the report. Return 1 if the outcome of a payment is unknown or a response is unpaid on the chain."""
     totals = counts()
     if totals is None:
-        print("no payments are taken, or none can be looked up: set EMDS_PAY_TO and EMDS_RPC_URL")
+        print("Payments are disabled or cannot be looked up. Set EMDS_PAY_TO and EMDS_RPC_URL.")
         return 0
     usd = 10**USDC_DECIMALS
-    print(f"read to block {totals['until_block']}: {totals['transfers']} transfers, {totals['units'] / usd:.3f} USDC")
-    print(f"  paid for an answer      {totals['answer']}")
-    print(f"  answer waits for payer  {totals['owed']}")
-    print(f"  being settled           {totals['waiting']}")
-    print(f"  credits in all          {totals['credits']}, {totals['credit_units'] / usd:.3f} USDC")
-    print(f"  answers without money   {totals['unproven']}")
-    print(f"  payments in doubt       {totals['unknown']}")
+    print(
+        f"Read up to block {totals['until_block']}: {totals['transfers']} transfers, {totals['units'] / usd:.3f} USDC"
+    )
+    print(f"  paid for a response    {totals['answer']}")
+    print(f"  undelivered responses  {totals['owed']}")
+    print(f"  being settled          {totals['waiting']}")
+    print(f"  credits in total       {totals['credits']}, {totals['credit_units'] / usd:.3f} USDC")
+    print(f"  unpaid responses       {totals['unproven']}")
+    print(f"  payments, unknown      {totals['unknown']}")
     return 1 if totals["unproven"] or totals["unknown"] else 0

@@ -95,7 +95,7 @@ def test_reconcile_accounts_for_every_transfer(trade: Trade, capsys: pytest.Capt
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert lines[0].endswith("2 transfers, 0.002 USDC")
     assert [words(line)[-1] for line in lines[1:4]] == ["1", "0", "0"]
-    assert lines[4].startswith("credits in all          1, 0.001 USDC")
+    assert lines[4].startswith("credits in total       1, 0.001 USDC")
     trade.node.down = True
     assert main(["reconcile"]) == 1
     assert "the node does not answer" in capsys.readouterr().err
@@ -110,7 +110,7 @@ def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
     assert trade.get(trade.payment()).status_code == 200
     assert trade.paid == 0
     assert main(["reconcile"]) == 1
-    assert "answers without money   1" in capsys.readouterr().out
+    assert "unpaid responses       1" in capsys.readouterr().out
     assert _materialised() == (False, 1)
 
 
