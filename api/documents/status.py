@@ -23,12 +23,13 @@ from api.documents.catalogue_reader import Catalogue
 from api.documents.document_cache import DocumentCache
 from api.documents.machine_metrics import MachineMetrics
 from api.http import responses
+from api.http.document import Document
 from api.http.messages import HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.documents import health
 from warehouse.documents.catalogue_entries import CatalogueFeed
-from warehouse.documents.health import Carrier, Health
+from warehouse.documents.health import Carrier, Health, HealthDocument
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
 from warehouse.market.metrics import define
@@ -88,13 +89,15 @@ def _healths(documents: DocumentCache, catalogue: Catalogue) -> tuple[dict[tuple
         try:
             document = documents.get(layout.health(source))
             if document is not None:
-                known |= document.derive(
-                    "health", lambda own: {(one["feed"], one["zone"]): Health(**one) for one in own.json["feeds"]}
-                )
-        except (DamagedFile, KeyError, TypeError) as fault:
-            _LOG.error("the health of %s cannot be read: %r", source, fault)
+                known |= document.derive("health", _by_feed_and_zone)
+        except DamagedFile as fault:
+            _LOG.error("%s", fault)
             unreadable.add(source)
     return known, unreadable
+
+
+def _by_feed_and_zone(document: Document) -> dict[tuple[str, str], Health]:
+    return {(one.feed, one.zone): one for one in document.decode(HealthDocument).feeds}
 
 
 def _entry(

@@ -38,7 +38,7 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, head: Mapping[str, 
         }
         return orjson.dumps({**top, "features": features})
 
-    artefact.update(storage, layout.FLOWS, merge)
+    artefact.update(storage, layout.FLOWS, dict, merge)
 
 
 def _feature(

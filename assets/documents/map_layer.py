@@ -147,13 +147,13 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str,
         flows += [flow for own in zones.values() for flow in own.flows]
         return _collection(head, bodies, [{name: flow[name] for name in _OF_FLOW} for flow in flows])
 
-    artefact.update(storage, layout.LIVE, merge)
+    artefact.update(storage, layout.LIVE, dict, merge)
 
     def merge_hours(before: Any) -> Body:
         hours = (before or {"zones": {}})["zones"] | {z: own.hours for z, own in zones.items()}
         return {**head, "step": 3600, "zones": {zone: hours[zone] for zone in ZONES if zone in hours}}
 
-    artefact.update(storage, layout.LIVE_HOURS, merge_hours)
+    artefact.update(storage, layout.LIVE_HOURS, dict, merge_hours)
     for zone, own in zones.items():
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)

@@ -116,7 +116,7 @@ def _put_snapshot(
                 members[z] = bodies.member(body)
         return bodies.snapshot(members, zones, now) if members else artefact.WITHDRAWN
 
-    artefact.update(storage, layout.SNAPSHOT, merge)
+    artefact.update(storage, layout.SNAPSHOT, dict, merge)
 
 
 def _members(storage: Storage, before: Any) -> dict[str, Mapping[str, Any]]:

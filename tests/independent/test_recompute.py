@@ -117,9 +117,9 @@ def test_every_brief_equals_its_recomputation(home, server):
     brief = artefact.load(storage, "brief/FR.json")
     right, metric = orjson.dumps(brief), next(iter(brief["context"]))
     brief["context"][metric]["p90"] += 0.01
-    artefact.update(storage, layout.brief("FR"), lambda _: brief)
+    artefact.update(storage, layout.brief("FR"), dict, lambda _: brief)
     done = recompute(server, "FR", "GB")
-    artefact.update(storage, layout.brief("FR"), lambda _: right)
+    artefact.update(storage, layout.brief("FR"), dict, lambda _: right)
     assert done.returncode == 1
     assert f"{metric} context.p90: published" in done.stdout
     assert "2 zones checked, 1 differ" in done.stdout

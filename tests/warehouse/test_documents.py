@@ -8,7 +8,8 @@ import orjson
 import pytest
 
 from assets.sources import sources
-from warehouse.documents import catalogue
+from warehouse.documents import catalogue, health
+from warehouse.documents.health import Health
 from warehouse.errors import DamagedFile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
@@ -73,3 +74,16 @@ def test_fields_of_a_newer_release_are_ignored(published: Folder) -> None:
     change(published, layout.CATALOGUE, ["zones", "GB", "later"], [1])
     assert catalogue.load(published) is not None
     assert orjson.loads(artefact.encode(catalogue.load(published)))["zones"]["GB"].get("later") is None
+
+
+def test_health_is_read_as_it_was_noted_and_a_wrong_field_costs_only_what_was_known(
+    folder: Folder, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = Health("elexon.price", "GB", 5, "", 0, NOW, 0, {"price": NOW})
+    health.note(folder, "elexon", [known])
+    assert health.load(folder, "elexon") == [known]
+    change(folder, layout.health("elexon"), ["feeds", 0, "reached", "price"], "late")
+    assert health.load(folder, "elexon") == []
+    assert "Expected `int`, got `str` - at `$.feeds[0].reached[...]`" in caplog.text
+    health.note(folder, "elexon", [known])
+    assert health.load(folder, "elexon") == [known]

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from warehouse.documents.catalogue_entries import CatalogueFeed
 from warehouse.errors import DamagedFile
@@ -27,8 +31,7 @@ State = Literal["ok", "late", "down", "unknown"]
 _WORST: tuple[State, ...] = ("ok", "late", "unknown", "down")
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """One feed in one zone. Instants are Unix seconds; 0 = never."""
 
     feed: str
@@ -42,7 +45,7 @@ class Health:
     """The end of the newest interval that it has given, of whatever metric."""
     quarantined: int = 0
     """Rows set aside at the last run."""
-    reached: Mapping[str, int] = field(default_factory=dict)
+    reached: Mapping[str, int] = msgspec.field(default_factory=dict)
     """`data_until` of each metric that the feed carries; empty in older documents, where `data_until` holds for all."""
     error_kind: str = ""
     """Kind of `last_error`: a FeedError's, `storage`, `unknown_member` or `nothing_published`; empty without one."""
@@ -67,6 +70,13 @@ class Health:
         return self.error_kind == "unknown_member"
 
 
+class HealthDocument(Struct, frozen=True):
+    """What is known of a source's feeds, by feed and zone."""
+
+    source: str
+    feeds: tuple[Health, ...]
+
+
 def note(storage: Storage, source: str, changes: Iterable[Health], latest: int = clock.LAST_INSTANT) -> None:
     """Merges what a run learnt into the source's health document; of each instant the later stays.
 
@@ -74,13 +84,13 @@ def note(storage: Storage, source: str, changes: Iterable[Health], latest: int =
     """
     learnt = list(changes)
 
-    def merge(document: Any) -> dict[str, Any]:
-        feeds = {(health.feed, health.zone): health for health in _decode(document, source)}
+    def merge(known: HealthDocument | None) -> HealthDocument:
+        feeds = {(health.feed, health.zone): health for health in (known.feeds if known else ())}
         for health in learnt:
             feeds[health.feed, health.zone] = _merged(feeds.get((health.feed, health.zone)), health, latest)
-        return {"source": source, "feeds": [asdict(health) for _, health in sorted(feeds.items())]}
+        return HealthDocument(source, tuple(feeds[place] for place in sorted(feeds)))
 
-    artefact.update(storage, layout.health(source), merge)
+    artefact.update(storage, layout.health(source), HealthDocument, merge)
 
 
 def _merged(old: Health | None, new: Health, latest: int) -> Health:
@@ -100,23 +110,16 @@ def _merged(old: Health | None, new: Health, latest: int) -> Health:
 
 
 def load(storage: Storage, source: str) -> list[Health]:
-    """What is known of a source's feeds; nothing where it never ran.
+    """Return what is known of a source's feeds; nothing if it never ran.
 
-    Nor where the document is damaged: it is begun anew, and each run notes its zones again.
+    Nothing is known either if the document is damaged: it is begun anew, and each run notes its zones again.
     """
     try:
-        return _decode(artefact.load(storage, layout.health(source)), source)
+        known = artefact.load_as(storage, layout.health(source), HealthDocument)
     except DamagedFile as error:
         _LOG.error("health starts anew: %s", error)
         return []
-
-
-def _decode(document: Any, source: str) -> list[Health]:
-    try:
-        return [] if document is None else [Health(**member) for member in document["feeds"]]
-    except (TypeError, KeyError) as error:
-        _LOG.error("health of %s starts anew: no health document (%s)", source, error)
-        return []
+    return [*known.feeds] if known else []
 
 
 def expected_by(publication: Publication, tz: str, resolution: str, data_until: int) -> int:

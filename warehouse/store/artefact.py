@@ -97,24 +97,25 @@ def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
     return not beaten
 
 
-def update(storage: Storage, name: str, change: Callable[[Any], Any]) -> None:
-    """Publishes what `change` makes of the JSON document that stands under `name`: another one, or its bytes.
+def update(storage: Storage, name: str, kind: type[T], change: Callable[[T | None], Any]) -> None:
+    """Publish what `change` makes of the document with this name, which is of a `kind`: another one, or its bytes.
 
-    `change` gets None where there is none, or one that is damaged, and may be called again. Raises StorageError.
+    `change` gets None if there is none, or a damaged one, and may be called again. Raises StorageError.
     """
     key = layout.published(name)
 
     def changed(there: Stored | None) -> bytes:
-        document = change(None if there is None else _decoded_or_none(there.body, key))
+        document = change(None if there is None else _decoded_or_none(there.body, name, kind))
         return sealed(document if isinstance(document, bytes) else encode(document), key)
 
     storage.update(key, changed, durable=False)
 
 
-def _decoded_or_none(stored: bytes, key: str) -> Any:
+def _decoded_or_none(stored: bytes, name: str, kind: type[T]) -> T | None:
+    key = layout.published(name)
     try:
-        return None if stored == _withdrawn(key) else orjson.loads(unsealed(stored, key))
-    except (DamagedFile, orjson.JSONDecodeError) as error:
+        return None if stored == _withdrawn(key) else decode(unsealed(stored, key), name, kind)
+    except DamagedFile as error:
         _LOG.error("begun anew: %s", error)
         return None
 
