@@ -35,7 +35,7 @@ from api.series.formats import MEDIA
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
 from warehouse.caches import LruCache
-from warehouse.documents.manifest import summaries_of
+from warehouse.documents.manifest import CountedMonths, Manifest
 from warehouse.errors import Withheld
 from warehouse.market import clock
 from warehouse.market.metrics import YEARLY
@@ -131,8 +131,8 @@ def _counted_as(service: Service, stored: str, zone: str, month: str, whole: Mon
     counts by its bytes.
     """
     manifest = service.documents.get(layout.MANIFEST)
-    summary = manifest and manifest.json["series"].get(f"{stored}/{zone}")
-    if summary and clock.now() >= _final_at(stored_month(stored, zone, month), summary["final_after_days"]):
+    summary = manifest and manifest.decode(Manifest).series.get(f"{stored}/{zone}")
+    if summary and clock.now() >= _final_at(stored_month(stored, zone, month), summary.final_after_days):
         return hashlib.sha256(f"{stored}/{zone}/{month[:4]}".encode()).digest()
     return bytes.fromhex(whole.sha256)
 
@@ -189,19 +189,24 @@ def list_files(
 
     `public`: by SHA-256 the public address below which a file lies. Raises Problem 503 before the first publication.
     """
-    manifest = documents.require(layout.MANIFEST).json
+    manifest = documents.require(layout.MANIFEST).decode(Manifest)
     files = []
-    for (metric, zone), summary in summaries_of(manifest).items():
+    for (metric, zone), summary in manifest.summaries.items():
         part = None if is_forecast(metric) else documents.get(layout.manifest(metric, zone))
-        for month, stored in sorted(part.json["months"].items()) if part else ():
-            if not stored["rows"] or withheld(catalogue, stored["feeds"]):
+        for month, stored in sorted(part.decode(CountedMonths).months.items()) if part else ():
+            if not stored.rows or stored.first is None or withheld(catalogue, stored.feeds):
                 continue
             # A year begins with January, which begins in December of UTC east of Greenwich.
-            label = clock.month_of(stored["first"] + clock.DAY) if metric in YEARLY else month
-            file = {"zone": zone, "metric": metric, "month": label, **{name: stored[name] for name in _MEMBERS}}
+            label = clock.month_of(stored.first + clock.DAY) if metric in YEARLY else month
+            file = {
+                "zone": zone,
+                "metric": metric,
+                "month": label,
+                **{name: getattr(stored, name) for name in _MEMBERS},
+            }
             path = f"/v1/bulk/{metric.replace('_', '-')}/{zone}/{label}.parquet"
             address = public.get(file["sha256"])
-            sources = sources_of(stored["feeds"])
+            sources = sources_of(stored.feeds)
             file |= {
                 "sources": sorted(sources),
                 "url": f"{address}/{public_key(file)}" if address else base_url + path,
@@ -209,7 +214,7 @@ def list_files(
                 "final": now >= _final_at(month, summary.final_after_days),
             }
             files.append(file)
-    return {"as_of": manifest["as_of"], "docs": "/docs/bulk", "count": len(files), "files": files}
+    return {"as_of": manifest.as_of, "docs": "/docs/bulk", "count": len(files), "files": files}
 
 
 def stored_month(metric: str, zone: str, month: str) -> str:

@@ -8,9 +8,11 @@ import orjson
 import pytest
 
 from assets.sources import sources
-from warehouse.documents import catalogue, health
+from warehouse.documents import catalogue, health, manifest
 from warehouse.documents.health import Health
 from warehouse.errors import DamagedFile
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series.folding import fold
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -21,6 +23,13 @@ NOW = 1_795_305_600
 def published(folder: Folder) -> Folder:
     catalogue.publish(folder, sources(), "live", (), ("elexon",), NOW)
     return folder
+
+
+def put_prices(folder: Folder) -> None:
+    folder.put(layout.MODE, b"live")
+    rows = Rows()
+    rows.extend(SeriesKey("GB", "price", "GBP/MWh", "30m"), [NOW, NOW + 1800], [1.0, 2.0])
+    fold(folder, "elexon.price", rows, {}, {"elexon.price": 1}, NOW, mode="live")
 
 
 def change(folder: Folder, name: str, path: list[str | int], value: Any) -> None:
@@ -87,3 +96,16 @@ def test_health_is_read_as_it_was_noted_and_a_wrong_field_costs_only_what_was_kn
     assert "Expected `int`, got `str` - at `$.feeds[0].reached[...]`" in caplog.text
     health.note(folder, "elexon", [known])
     assert health.load(folder, "elexon") == [known]
+
+
+def test_a_month_whose_entry_is_wrong_is_counted_again(published: Folder, caplog: pytest.LogCaptureFixture) -> None:
+    put_prices(published)
+    catalogue.publish(published, sources(), "live", (), ("elexon",), NOW)
+    [(month, counted)] = manifest.load(published, "price", "GB").items()
+    assert counted.net == manifest.NetRows(2, NOW, NOW + 1800)
+    change(published, layout.manifest("price", "GB"), ["months", month, "net", 1], "first")
+    assert manifest.load(published, "price", "GB") == {}
+    assert "Expected `int | null`, got `str` - at `$.months[...].net[1]`" in caplog.text
+    change(published, layout.MANIFEST, ["series", "price/GB", "mark"], "")
+    catalogue.publish(published, sources(), "live", (), ("elexon",), NOW)
+    assert manifest.load(published, "price", "GB") == {month: counted}

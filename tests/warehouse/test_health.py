@@ -7,6 +7,7 @@ from datetime import date, time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.stand_ins import declared
 from warehouse.documents import attempts, health
@@ -84,7 +85,7 @@ def test_a_feed_stands_as_its_worst_zone_whose_error_goes_first() -> None:
     ]
     stands = health.feed_state(feed, known, now)
     assert (stands.state, stands.zones, stands.error) == ("down", ["FR"], "silent")
-    known[0] = replace(known[0], last_error="a tie", error_kind="unknown_member")
+    known[0] = structs.replace(known[0], last_error="a tie", error_kind="unknown_member")
     strange = health.feed_state(feed, known, now)
     assert (strange.unknown_member, strange.error) == (True, "a tie")
 

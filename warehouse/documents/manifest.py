@@ -14,11 +14,13 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import Struct
+from msgspec.structs import replace
 
 from warehouse.bookkeeping import logged
 from warehouse.errors import DamagedFile, StorageError
@@ -30,15 +32,46 @@ from warehouse.store.storage import Storage
 
 _LOG = logging.getLogger("emds.warehouse")
 
-Entry = dict[str, Any]
-"""What is in one month file: `stamp`, `file` (`monthfile.digest`), `bytes`, `sha256`, `rows`, `first`, `last`,
-`feeds`, `changed_at` (when these bytes were first counted), of the rows of its zone alone `net` (rows, first and last
-`ts`), and `borders`, the last `ts` of each neighbour."""
+T = TypeVar("T")
+
 Place = tuple[str, str]
 """Metric and zone."""
 
 
-class Summary(NamedTuple):
+class NetRows(Struct, frozen=True, array_like=True):
+    """The rows of a monthly file that are of its zone alone."""
+
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
+
+
+class CountedFile(Struct, frozen=True):
+    """What is in one monthly file."""
+
+    stamp: str
+    file: str
+    """`monthfile.digest` of its bytes."""
+    bytes: int
+    sha256: str
+    rows: int
+    first: int | None
+    last: int | None
+    feeds: tuple[str, ...]
+    net: NetRows
+    borders: Mapping[str, int]
+    """Neighbour -> the newest `ts` of its rows."""
+    changed_at: int
+    """When these bytes were first counted, Unix seconds."""
+
+
+class CountedMonths(Struct, frozen=True):
+    """The monthly files of one metric and zone, by month."""
+
+    months: Mapping[str, CountedFile]
+
+
+class Summary(Struct, frozen=True):
     """The months of one metric and zone together."""
 
     mark: str
@@ -47,12 +80,28 @@ class Summary(NamedTuple):
     rows: int
     first: int | None
     last: int | None
-    borders: dict[str, int]
+    borders: Mapping[str, int]
     """Neighbour -> the newest `ts` of its rows."""
     final_after_days: int
     """So many days after its end no schedule asks a publisher about a month any more."""
     first_month: str
     """The month (`2026-10`) of the earliest file."""
+
+
+class Manifest(Struct, frozen=True):
+    """The summaries of all series."""
+
+    as_of: int
+    logged_until: int
+    """The number up to which the log of changes was compared with the files."""
+    series: Mapping[str, Summary]
+    """By metric and zone: `price/GB`."""
+
+    @property
+    def summaries(self) -> dict[Place, Summary]:
+        """The summaries by metric and zone."""
+        places = ((name.partition("/"), summary) for name, summary in self.series.items())
+        return {(metric, zone): summary for (metric, _, zone), summary in places}
 
 
 def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]) -> dict[Place, Summary]:
@@ -67,7 +116,7 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
     for place, stamps in _stamps(storage, before).items():
         known, final_after = before.get(place), final_after_days(place)
         if known is not None and known.mark == _mark(stamps):
-            summaries[place] = known._replace(final_after_days=final_after)
+            summaries[place] = replace(known, final_after_days=final_after)
             continue
         entries = load(storage, *place)
         counted = _count(storage, place, stamps, entries, now)
@@ -75,15 +124,14 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
             _complete_log(storage, place, entries, counted, named)
         _mark_gone(storage, place, stamps, entries)
         if counted != entries and following.error is None:
-            body = artefact.encode({"months": counted})
+            body = artefact.encode(CountedMonths(counted))
             artefact.put(storage, layout.manifest(*place), body, version)
         if counted:
-            whole = {month: entry["stamp"] for month, entry in counted.items()} == stamps
+            whole = {month: entry.stamp for month, entry in counted.items()} == stamps
             mark = _mark(stamps) if whole and following.error is None else ""
             summaries[place] = _summary(counted, mark, final_after)
-    members = {"/".join(place): summary._asdict() for place, summary in summaries.items()}
-    body = artefact.encode({"as_of": now, "logged_until": number, "series": members})
-    artefact.put(storage, layout.MANIFEST, body, version)
+    document = Manifest(now, number, {"/".join(place): summary for place, summary in summaries.items()})
+    artefact.put(storage, layout.MANIFEST, artefact.encode(document), version)
     return summaries
 
 
@@ -102,18 +150,17 @@ def _mark(stamps: Mapping[str, str]) -> str:
 
 
 def _count(
-    storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, Entry], now: int
-) -> dict[str, Entry]:
+    storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, CountedFile], now: int
+) -> dict[str, CountedFile]:
     """The entries of the files that can be read; those counted before are not opened again."""
-    counted: dict[str, Entry] = {}
+    counted: dict[str, CountedFile] = {}
     for month, stamp in stamps.items():
         entry = known = before.get(month)
-        if entry is None or entry["stamp"] != stamp:
+        if entry is None or entry.stamp != stamp:
             try:
-                entry = _entry(storage, layout.series(*place, month), stamp)
-                if entry is not None:
-                    is_same = known is not None and known["sha256"] == entry["sha256"]
-                    entry["changed_at"] = known["changed_at"] if known and is_same else now
+                entry = _count_file(storage, layout.series(*place, month), stamp, now)
+                if entry is not None and known is not None and known.sha256 == entry.sha256:
+                    entry = replace(entry, changed_at=known.changed_at)
             except DamagedFile as error:
                 entry = None
                 _LOG.error("not in the catalogue: %s", error)
@@ -124,14 +171,14 @@ def _count(
     return counted
 
 
-def _mark_gone(storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, Entry]) -> None:
+def _mark_gone(storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, CountedFile]) -> None:
     for month in sorted(before.keys() - stamps.keys()):
-        if before[month]["rows"]:
+        if before[month].rows:
             with logged(layout.DAMAGED):
                 damaged.mark_gone(storage, layout.series(*place, month))
 
 
-def _entry(storage: Storage, key: str, stamp: str) -> Entry | None:
+def _count_file(storage: Storage, key: str, stamp: str, now: int) -> CountedFile | None:
     """What is in one file; None for one that went meanwhile. Of one replaced meanwhile, the next publication counts."""
     body = monthfile.whole(storage, key)
     if body is None:
@@ -140,18 +187,19 @@ def _entry(storage: Storage, key: str, stamp: str) -> Entry | None:
     is_net = pc.and_(pc.is_null(table.column("counterparty")), pc.is_null(table.column("link")))
     net, ends = table.column("ts").filter(is_net), pc.min_max(table.column("ts")).as_py()
     borders = table.filter(pc.invert(is_net))
-    return {
-        "stamp": stamp,
-        "file": monthfile.digest(body),
-        "bytes": len(body),
-        "sha256": hashlib.sha256(body).hexdigest(),
-        "rows": table.num_rows,
-        "first": ends["min"],
-        "last": ends["max"],
-        "feeds": sorted(pc.unique(table.column("feed")).to_pylist()),
-        "net": [len(net), net[0].as_py(), net[-1].as_py()] if len(net) else [0, None, None],
-        "borders": _last_of_each(borders) if len(borders) else {},
-    }
+    return CountedFile(
+        stamp=stamp,
+        file=monthfile.digest(body),
+        bytes=len(body),
+        sha256=hashlib.sha256(body).hexdigest(),
+        rows=table.num_rows,
+        first=ends["min"],
+        last=ends["max"],
+        feeds=tuple(sorted(pc.unique(table.column("feed")).to_pylist())),
+        net=NetRows(len(net), net[0].as_py(), net[-1].as_py()) if len(net) else NetRows(),
+        borders=_last_of_each(borders) if len(borders) else {},
+        changed_at=now,
+    )
 
 
 def _last_of_each(borders: pa.Table) -> dict[str, int]:
@@ -161,19 +209,19 @@ def _last_of_each(borders: pa.Table) -> dict[str, int]:
     return {name: ts for name, ts in sorted(pairs, key=str) if name is not None}
 
 
-def _summary(entries: Mapping[str, Entry], mark: str, final_after_days: int) -> Summary:
-    extents = [entry["net"] for _, entry in sorted(entries.items())]
+def _summary(entries: Mapping[str, CountedFile], mark: str, final_after_days: int) -> Summary:
+    extents = [entry.net for _, entry in sorted(entries.items())]
     borders: dict[str, int] = {}
     for entry in entries.values():
-        for written, ts in entry["borders"].items():
+        for written, ts in entry.borders.items():
             name = ID_OF_OUTSIDE.get(written, written)
             borders[name] = max(ts, borders.get(name, 0))
     return Summary(
         mark,
         len(entries),
-        sum(rows for rows, _, _ in extents),
-        next((first for _, first, _ in extents if first is not None), None),
-        next((last for _, _, last in reversed(extents) if last is not None), None),
+        sum(net.rows for net in extents),
+        next((net.first for net in extents if net.first is not None), None),
+        next((net.last for net in reversed(extents) if net.last is not None), None),
         borders,
         final_after_days,
         min(entries),
@@ -183,8 +231,8 @@ def _summary(entries: Mapping[str, Entry], mark: str, final_after_days: int) -> 
 def _complete_log(
     storage: Storage,
     place: Place,
-    before: Mapping[str, Entry],
-    now: Mapping[str, Entry],
+    before: Mapping[str, CountedFile],
+    now: Mapping[str, CountedFile],
     named: Callable[[], Mapping[tuple[str, str, str], str]],
 ) -> None:
     """Log each month whose file is another than the last that was logged. Raises StorageError.
@@ -194,30 +242,24 @@ def _complete_log(
     if define(place[0]).merge == "vintages":
         return
     for month in sorted({*before, *now}):
-        former, file = (entries[month]["file"] if month in entries else "" for entries in (before, now))
+        former, file = (entries[month].file if month in entries else "" for entries in (before, now))
         if file != former and named().get((*place, month), former) != file:
             change_log.append(storage, change_log.whole_month(*place, month), file, int(time.time()))
 
 
 def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:
     """Those of the last publication, and the number up to which the log was compared with the files."""
-    document = _document(storage, layout.MANIFEST)
-    return ({}, 0) if document is None else (summaries_of(document), int(document["logged_until"]))
+    document = _load_or_none(storage, layout.MANIFEST, Manifest)
+    return ({}, 0) if document is None else (document.summaries, document.logged_until)
 
 
-def _document(storage: Storage, name: str) -> Any:
-    """A document of the manifest; None where it cannot be read: it is only there to save time."""
+def _load_or_none(storage: Storage, name: str, kind: type[T]) -> T | None:
+    """Return a document of the manifest; None if it cannot be read: it is only there to save time."""
     try:
-        return artefact.load(storage, name)
+        return artefact.load_as(storage, name, kind)
     except StorageError as error:
         _LOG.warning("month files are counted again: %s", error)
         return None
-
-
-def summaries_of(document: Mapping[str, Any]) -> dict[Place, Summary]:
-    """The summaries of the manifest's document."""
-    places = ((name.split("/"), members) for name, members in document["series"].items())
-    return {(metric, zone): Summary(**members) for (metric, zone), members in places}
 
 
 def first_months(storage: Storage) -> dict[Place, str]:
@@ -225,13 +267,13 @@ def first_months(storage: Storage) -> dict[Place, str]:
     return {place: summary.first_month for place, summary in _summaries(storage)[0].items()}
 
 
-def load(storage: Storage, metric: str, zone: str) -> dict[str, Entry]:
+def load(storage: Storage, metric: str, zone: str) -> dict[str, CountedFile]:
     """The entry of each month file of a metric and zone; none where they cannot be read."""
-    document = _document(storage, layout.manifest(metric, zone))
-    return {} if document is None else dict(document["months"])
+    document = _load_or_none(storage, layout.manifest(metric, zone), CountedMonths)
+    return {} if document is None else dict(document.months)
 
 
-def counted(storage: Storage) -> Iterator[tuple[str, Entry]]:
+def counted(storage: Storage) -> Iterator[tuple[str, CountedFile]]:
     """Key and entry of every month file that the last publication counted."""
     for place in _summaries(storage)[0]:
         for month, entry in load(storage, *place).items():
@@ -244,7 +286,7 @@ def missing(storage: Storage) -> list[str]:
     None where the counts cannot be read, or the files not be listed.
     """
     try:
-        wanted = {key for key, entry in counted(storage) if entry["rows"]}
+        wanted = {key for key, entry in counted(storage) if entry.rows}
         for key in filter(layout.is_month_file, storage.keys(layout.history_prefix())):
             wanted.add(layout.series(*layout.of_series(key)[:3]))
         lost = wanted - set(storage.keys(layout.series_prefix())) - set(damaged.waiting(storage))
