@@ -66,7 +66,9 @@ class Document:
 
     def decode(self, kind: type[T]) -> T:
         """Return the document as a value of its type, decoded once per publication. Raises DamagedFile."""
-        value: T = self.derive(("decoded", kind), lambda document: artefact.decode(document.body, document.name, kind))
+        value: T = self.derive(
+            ("decoded", kind), lambda _: artefact.decode(self.body, layout.published(self.name), kind)
+        )
         return value
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 
 from assets.documents import scores
 from warehouse.documents import attempts, catalogue
-from warehouse.documents.attempts import Attempts, Span
+from warehouse.documents.attempts import NO_ATTEMPTS, Attempts, Span
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.figures import feed_stats
 from warehouse.figures.feed_stats import FeedStats
@@ -104,7 +104,7 @@ def _month(
                 feed_stats.add(measured[feed_id], metric, own, month == first)
     asked = attempts_of[month]
     ids = [i for i, stats in sorted(measured.items()) if stats.rows or i in asked]
-    return [_entry(measured[i], asked.get(i, Attempts()), i in kept_out) for i in ids]
+    return [_entry(measured[i], asked.get(i, NO_ATTEMPTS), i in kept_out) for i in ids]
 
 
 def _attempts(storage: Storage, month: str) -> dict[str, Attempts]:

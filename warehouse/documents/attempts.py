@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+import msgspec
 import orjson
+from msgspec import Struct
 
 from warehouse.errors import DamagedFile
 from warehouse.market import clock
-from warehouse.store import layout
+from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Stored
 
@@ -28,17 +29,25 @@ Span = tuple[int, int]
 """First and last instant, Unix seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Struct, frozen=True):
     """One feed in one UTC month."""
 
-    runs: int = 0
-    requests: int = 0
-    failures: Mapping[str, int] = field(default_factory=dict)
+    runs: int
+    requests: int
+    failures: Mapping[str, int]
     """`FeedError.kind` -> requests that ended so. Data not published yet, missing credentials and requests that were
     never sent are none."""
-    watched: tuple[Span, ...] = ()
+    watched: tuple[Span, ...]
     """Spans in which the running day was asked for again and again without a long pause, ascending."""
+
+
+NO_ATTEMPTS = Attempts(0, 0, {}, ())
+
+
+class MonthOfAttempts(Struct, frozen=True):
+    """The feeds of a source in one UTC month."""
+
+    feeds: Mapping[str, Attempts]
 
 
 def note(
@@ -51,7 +60,7 @@ def note(
 
     def add(stored: Stored | None) -> bytes:
         feeds = _or_none(stored.body if stored else None, key)
-        before = feeds.get(feed, Attempts())
+        before = feeds.get(feed, NO_ATTEMPTS)
         counts = dict(before.failures)
         for kind, count in failures.items():
             counts[kind] = counts.get(kind, 0) + count
@@ -65,7 +74,8 @@ def note(
                 watched = (*watched, (at, at))
             watched = watched[-MOST_SPANS:]
         feeds[feed] = Attempts(before.runs + 1, before.requests + requests, counts, watched)
-        return orjson.dumps({"feeds": feeds}, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+        document = {"feeds": {name: msgspec.to_builtins(of) for name, of in feeds.items()}}
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
 
     storage.update(key, add)
 
@@ -77,7 +87,7 @@ def sources_of(storage: Storage, month: str) -> list[str]:
 
 
 def load(storage: Storage, source: str, month: str) -> dict[str, Attempts]:
-    """The feeds of a source that were asked in a UTC month. Raises DamagedFile."""
+    """Return the feeds of a source that were fetched in a UTC month. Raises DamagedFile."""
     key = layout.attempts(source, month)
     return _feeds(storage.get(key), key)
 
@@ -85,7 +95,7 @@ def load(storage: Storage, source: str, month: str) -> dict[str, Attempts]:
 def _last_spans(storage: Storage, source: str, feed: str, month: str) -> tuple[Span, ...]:
     start = clock.month_window(month).start
     key = layout.attempts(source, clock.month_of(start - 1))
-    return _or_none(storage.get(key), key).get(feed, Attempts()).watched
+    return _or_none(storage.get(key), key).get(feed, NO_ATTEMPTS).watched
 
 
 def _or_none(body: bytes | None, key: str) -> dict[str, Attempts]:
@@ -98,17 +108,4 @@ def _or_none(body: bytes | None, key: str) -> dict[str, Attempts]:
 
 
 def _feeds(body: bytes | None, key: str) -> dict[str, Attempts]:
-    if body is None:
-        return {}
-    try:
-        return {
-            feed: Attempts(
-                int(member["runs"]),
-                int(member["requests"]),
-                {str(kind): int(count) for kind, count in member["failures"].items()},
-                tuple((int(first), int(last)) for first, last in member["watched"]),
-            )
-            for feed, member in orjson.loads(body)["feeds"].items()
-        }
-    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise DamagedFile(key, f"does not decode: {error}") from None
+    return {} if body is None else dict(artefact.decode(body, key, MonthOfAttempts).feeds)

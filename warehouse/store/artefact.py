@@ -43,12 +43,12 @@ def encode(document: Any) -> bytes:
     return orjson.dumps(document, default=msgspec.to_builtins, option=orjson.OPT_NON_STR_KEYS)
 
 
-def decode(body: bytes, name: str, kind: type[T]) -> T:
-    """Return the document with this name as a value of its type. Raises DamagedFile with the path of a wrong field."""
+def decode(body: bytes, key: str, kind: type[T]) -> T:
+    """Return the document under a key as a value of its type. Raises DamagedFile with the path of a wrong field."""
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedFile(layout.published(name), f"does not decode: {error}") from None
+        raise DamagedFile(key, f"does not decode: {error}") from None
 
 
 def sealed(body: bytes, key: str) -> bytes:
@@ -105,16 +105,15 @@ def update(storage: Storage, name: str, kind: type[T], change: Callable[[T | Non
     key = layout.published(name)
 
     def changed(there: Stored | None) -> bytes:
-        document = change(None if there is None else _decoded_or_none(there.body, name, kind))
+        document = change(None if there is None else _decoded_or_none(there.body, key, kind))
         return sealed(document if isinstance(document, bytes) else encode(document), key)
 
     storage.update(key, changed, durable=False)
 
 
-def _decoded_or_none(stored: bytes, name: str, kind: type[T]) -> T | None:
-    key = layout.published(name)
+def _decoded_or_none(stored: bytes, key: str, kind: type[T]) -> T | None:
     try:
-        return None if stored == _withdrawn(key) else decode(unsealed(stored, key), name, kind)
+        return None if stored == _withdrawn(key) else decode(unsealed(stored, key), key, kind)
     except DamagedFile as error:
         _LOG.error("begun anew: %s", error)
         return None
@@ -170,7 +169,7 @@ def identity(storage: Storage, name: str) -> Identity | None:
 def load_as(storage: Storage, name: str, kind: type[T]) -> T | None:
     """Return the decoded document as a value of its type, or None. Raises as `get` and `decode` do."""
     document = get(storage, name)
-    return None if document is None else decode(document.body, name, kind)
+    return None if document is None else decode(document.body, layout.published(name), kind)
 
 
 def load(storage: Storage, name: str) -> Any:
