@@ -1,6 +1,6 @@
-"""The table of feeds for people, `docs/feeds.md`, written from the SOURCE values.
+"""Generate the page of feeds, `docs/feeds.md`, from the SOURCE values.
 
-Run `python -m tools.feeds_page > docs/feeds.md` after a change of these; a test compares them.
+After a change of these values, run `python -m tools.feeds_page > docs/feeds.md`. A test compares them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
 
 EXAMPLE = date(2026, 11, 18)
-"""The market day whose addresses are shown, as they would be asked for at its own noon."""
+"""The market day whose URLs are shown, as they are fetched at noon UTC."""
 EXAMPLE_NOW = int(datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp())
 
 HEAD = f"""# Feeds
 
-How to add one: [adding-a-source.md](adding-a-source.md).
+This page lists every feed by source. To add one, see [Add a source, a zone or a metric](adding-a-source.md).
 
-A feed of rank 1 is served where it has a row, then rank 2, and so on, interval by interval. Addresses are those of the
-market day {EXAMPLE} asked for at noon UTC, keys left out. *Published* is when rows are usually out, *late* when
-`/v1/status` says so. *Reach* is how far back the publisher still answers, and the first day of the feed.
+For each interval, emds serves the row of the feed with the best rank: 1 before 2. URLs are those for the market day
+{EXAMPLE}, fetched at noon UTC, without keys. *Published* is the usual time at which rows are available. *Late* is when
+`/v1/status` reports the feed as late. *Reach* is how far back the publisher still provides data, and *since* the first
+day of the feed.
 """
 COLUMNS = (
     "Feed",
@@ -37,27 +38,27 @@ COLUMNS = (
     "Market day",
     "Published, late",
     "Reach, since",
-    "Address",
+    "URL",
 )
 
 
 def feeds_table(sources: Iterable[Source]) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page in Markdown."""
     return "\n".join([HEAD, *(_section(source) for source in sources)])
 
 
 def _section(source: Source) -> str:
     terms = f"[{source.licence}]({source.licence_url})" if source.licence_url else source.licence
-    pace = f"{source.requests_per_minute:g} a minute" + (
-        f", {source.min_interval_s:g} s apart" if source.min_interval_s else ""
+    pace = f"{source.requests_per_minute:g} requests per minute" + (
+        f", at least {source.min_interval_s:g} s apart" if source.min_interval_s else ""
     )
     facts = [
         f"- Licence: {terms}",
         f"- Attribution: {source.attribution}",
         f"- Redistributable: {source.redistributable}"
         + ("; withheld until `EMDS_REDISTRIBUTABLE_SOURCES` names it" if source.withheld else ""),
-        f"- Needs: {_names(source.required_env)}",
-        f"- Asked at most: {pace}, at {', '.join(source.hosts)}",
+        f"- Credentials: {_names(source.required_env)}",
+        f"- Rate limit: {pace}; hosts {', '.join(source.hosts)}",
         *(f"- {note}" for note in source.notes),
     ]
     rows = [_row(COLUMNS), "|---" * len(COLUMNS) + "|", *(_row(_cells(source, feed)) for feed in source.feeds)]
@@ -88,7 +89,7 @@ def _metrics(feed: Feed) -> str:
 
 
 def _requests(feed: Feed) -> list[Request]:
-    """The first two of one day's requests: those of other borders and regions look alike. Some files are days late."""
+    """Return the first two requests of a day, because those of other borders look alike. Some files are days late."""
     day = MarketDay(EXAMPLE, feed.tz)
     by_day = (feed.requests([day.next(-days)], EXAMPLE_NOW) for days in range(8))
     return next(filter(None, by_day))[:2]
@@ -116,12 +117,12 @@ def _span(minutes: int) -> str:
 
 def _reach(feed: Feed) -> str:
     if feed.reach_days is None:
-        return "all"
-    return f"{feed.reach_days} days" if feed.reach_days else "the running day"
+        return "unlimited"
+    return f"{feed.reach_days} {'day' if feed.reach_days == 1 else 'days'}" if feed.reach_days else "the current day"
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names) or "nothing"
+    return ", ".join(f"`{name}`" for name in names) or "none"
 
 
 def _row(cells: Iterable[str]) -> str:

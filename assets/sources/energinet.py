@@ -258,8 +258,9 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are Energinet's copy of Nord Pool's result. EUR, rounded to the cent.",
-        "The carbon intensity of DK-1 counts imports; its forecast counts from when it was fetched.",
-        "DK-1's demand is not taken: no answer with a load column was at hand.",
+        "Prices are Energinet's copy of Nord Pool's results, in EUR rounded to the cent.",
+        "The carbon intensity of DK-1 includes imports. Its forecast has no issue time; emds uses the time of the "
+        "fetch.",
+        "The demand of DK-1 is not used, because no sample response with a load column was available.",
     ),
 )

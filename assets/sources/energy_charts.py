@@ -166,7 +166,7 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are those of the day-ahead auction, in EUR for every zone. Only answers under CC BY are taken.",
-        "ES and SE-3 are not asked for: their answers forbid any use beyond private and internal.",
+        "Prices are those of the day-ahead auction, in EUR for every zone. Only responses under CC BY are used.",
+        "ES and SE-3 are not fetched, because their responses permit private and internal use only.",
     ),
 )

@@ -343,7 +343,8 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "The same figures as the Web API's, from the same data base: a second way, not a second opinion.",
-        "Asked once a day, and each hour while the Web API's feed is late.",
+        "The values are the same as those of the Web API and come from the same database. The files are a second "
+        "channel, not an independent source.",
+        "The files are fetched once a day, and every hour while the feed of the Web API is late.",
     ),
 )

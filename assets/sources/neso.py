@@ -207,7 +207,7 @@ SOURCE = Source(
     ),
     notes=(
         "Carbon intensity is the publisher's `actual`: an estimate from metered output.",
-        "Its forecast of 48 hours does not say when it was made: it counts from when it was fetched.",
-        "The mix counts imports as a fuel and adds to 100 % within rounding to one decimal.",
+        "Its 48-hour forecast has no issue time; emds uses the time of the fetch.",
+        "The mix includes imports as a fuel and sums to 100%, within the rounding to one decimal.",
     ),
 )

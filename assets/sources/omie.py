@@ -128,5 +128,5 @@ SOURCE = Source(
             hub="day-ahead auction (SDAC)",
         ),
     ),
-    notes=("Daily files reach back to 2023; older years are zips, which are not read.",),
+    notes=("Daily files go back to 2023. Older years are zip files, which emds does not read.",),
 )

@@ -195,7 +195,7 @@ SOURCE = Source(
     ),
     notes=(
         "Price is the total LMP of the aggregate PJM-RTO (pnode 1), not of a trading hub.",
-        "Real-time prices of the last days are unverified and may be corrected; older ones are verified.",
+        "Real-time prices of the last days are unverified and may be corrected. Older ones are verified.",
         "Demand and interchange of US-PJM come from EIA-930.",
     ),
 )

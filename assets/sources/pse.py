@@ -156,5 +156,8 @@ SOURCE = Source(
             every_minutes=60,
         ),
     ),
-    notes=("EUR prices are computed: the one four-decimal rate that makes whole cents of all the day's PLN prices.",),
+    notes=(
+        "EUR prices are computed with the only four-decimal exchange rate for which all PLN prices of the day are "
+        "whole cents.",
+    ),
 )

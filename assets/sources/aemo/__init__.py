@@ -176,7 +176,7 @@ SOURCE = Source(
     min_interval_s=0.5,
     licence="AEMO Copyright Permissions: any purpose, with attribution",
     licence_url="https://www.aemo.com.au/privacy-and-legal-notices/copyright-permissions",
-    attribution="Source: AEMO (aemo.com.au / nemweb.com.au); figures changed in form (interval starts, signs)",
+    attribution="Source: AEMO (aemo.com.au / nemweb.com.au); values changed in form (interval starts, signs)",
     redistributable="yes",
     user_agent=f"Mozilla/5.0 (compatible; emds/{__version__})",
     zones=ZONES,
@@ -275,20 +275,22 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Price is the regional reference price (RRP) of the dispatch interval; demand is TOTALDEMAND, met by scheduled "
-        "and semi-scheduled generation and net import.",
-        "Interchange is -NETINTERCHANGE, the dispatch target: + = into the region. Ties are their MWFLOW targets for "
-        "the end of the interval. The five nets do not add to zero, and a region's net is not the sum of its ties: "
-        "losses lie between.",
-        "Pre-dispatch is AEMO's own forecast of the same price and demand, by half hours: a price stands against the "
-        "mean of six.",
-        "In a market intervention, price and demand are those of the pricing run, interchange and ties what flowed.",
-        "The mix is the sum of SCADA readings by region and fuel. Units are assigned by a table, which began as facts "
-        "of openNEM's registry (MIT licence) and AEMO's registration list; `python -m assets.sources units` adds the "
-        "units of AEMO's CDEII list. If unknown units hold more than 2% of the output, an interval has no SCADA rows.",
-        "Rooftop solar (`solar_rooftop`) is AEMO's estimate from measurements, for panels behind the meter; `solar` is "
-        "utility scale. The turbines of pumped storage are `hydro`, its pumps are negative `pumped_storage`.",
-        "Dispatch and trading begin in 2015 here; price and demand of the years before stand in the monthly files.",
-        "Before October 2021 trading intervals and the monthly price and demand files are half-hourly.",
+        "Price is the regional reference price (RRP) of the dispatch interval. Demand is TOTALDEMAND, which "
+        "scheduled and semi-scheduled generation and net imports supply.",
+        "Interchange is -NETINTERCHANGE, the dispatch target: positive values flow into the region. Interconnector "
+        "flows are MWFLOW targets for the end of the interval. Because of losses, the five nets do not sum to zero, "
+        "and the net of a region is not the sum of its interconnectors.",
+        "Pre-dispatch is AEMO's own half-hourly forecast of the same price and demand. A forecast price is compared "
+        "with the mean of six dispatch prices.",
+        "During a market intervention, price and demand are those of the pricing run, and interchange is the actual "
+        "flow.",
+        "The mix is the sum of SCADA readings by region and fuel. A table assigns the units. It is based on "
+        "openNEM's registry (MIT licence) and AEMO's registration list; `python -m assets.sources units` adds the "
+        "units of AEMO's CDEII list. If unknown units produce more than 2% of the output, the interval has no SCADA "
+        "rows.",
+        "Rooftop solar (`solar_rooftop`) is AEMO's estimate from measurements for panels behind the meter; `solar` "
+        "is utility-scale. The turbines of pumped storage are `hydro`, and its pumps are negative `pumped_storage`.",
+        "Dispatch and trading data starts in 2015. The monthly files contain price and demand of the years before.",
+        "Before October 2021, trading intervals and the monthly price and demand files are half-hourly.",
     ),
 )

@@ -237,13 +237,15 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Price is the total LMP of the SP15 trading hub, not one of its parts (energy, congestion, losses, gas).",
-        "Demand leaves out dispatchable pump load and battery charging.",
-        "The day-ahead demand forecast does not say when it was made: it counts from when it was fetched.",
-        "The mix is the same columns as generation. Pumped storage is inside hydro.",
-        "Batteries are negative while they charge, solar may be slightly negative at night; hydro is small plus large, "
-        "biomass includes biogas.",
-        "Interchange is the column Imports (+ = into California); it is no part of the generation.",
-        "When clocks are set back, only the first of the two 01:00 hours is published; EIA-930 fills the second.",
+        "Price is the total LMP of the SP15 trading hub, not one of its components (energy, congestion, losses, "
+        "greenhouse gas).",
+        "Demand does not include dispatchable pump load and battery charging.",
+        "The day-ahead demand forecast has no issue time; emds uses the time of the fetch.",
+        "The mix has the same columns as generation. Hydro includes pumped storage.",
+        "Batteries are negative while charging, and solar may be slightly negative at night. Hydro is small plus "
+        "large hydro, and biomass includes biogas.",
+        "Interchange is the column Imports: positive values flow into California. It is not part of the generation.",
+        "When clocks are set back, CAISO publishes only the first of the two hours that start at 01:00. EIA-930 "
+        "supplies the second.",
     ),
 )

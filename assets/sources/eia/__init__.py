@@ -235,15 +235,18 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Balancing authorities report hour by hour and correct for days; values are means over the hour.",
-        "The day-ahead demand forecast is reported when its day has begun, and counts from when it was fetched.",
-        "Interchange is the sum over the borders that the authority reports, written where none of them is missing.",
+        "Balancing authorities report every hour and correct their values for days. Values are hourly means.",
+        "The day-ahead demand forecast is published after its day has started; emds uses the time of the fetch as "
+        "its issue time.",
+        "Interchange is the sum of the borders that the authority reports. If a border is missing, there is no net.",
         "Before 2019, interchange is the total that the authority reports, and there are no borders.",
-        "PJM's borders are placed by PJM's own clock; those with MISO and NYISO are the rows of these two authorities.",
-        "California's batteries are what EIA lists as other, in responses that do not list batteries.",
-        "The mix is net generation by energy source. Before the third quarter of 2024, pumped storage is inside hydro "
-        "(negative while pumping) and batteries are inside other. Solar panels behind the meter are not in it.",
-        "Some sources are put into other to protect what single plants report.",
-        "US-SPP is SWPP, the eastern balancing authority; SWPW in the west is another one.",
+        "PJM's borders follow PJM's own clock. For the borders with MISO and NYISO, emds uses the rows of these two "
+        "authorities.",
+        "If a response for California does not list batteries, they are the rows that EIA lists as other.",
+        "The mix is net generation by energy source. Before the third quarter of 2024, hydro includes pumped "
+        "storage (negative while pumping), and other includes batteries. The mix does not include solar panels "
+        "behind the meter.",
+        "EIA moves some sources to other, to protect the data of individual plants.",
+        "US-SPP is SWPP, the eastern balancing authority. SWPW in the west is a different one.",
     ),
 )

@@ -255,12 +255,15 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "The price is the market index of short-term trades (APXMIDP): no auction and no imbalance price.",
-        "Demand is INDO: without station load, pumping and exports, and without what embedded solar and wind serve.",
-        "The demand forecast (NDF) is of the same demand; every vintage is kept, and old ones can be had.",
-        "The forecast of wind and solar is made in the afternoon for the next day and includes what is embedded.",
-        "The mix includes the publisher's estimates of solar and wind that is embedded in distribution networks. "
-        "Pumped storage is as published: older history has its output alone. Batteries are inside other.",
-        "Interchange is the sum of all interconnectors, Irish ones included; where one has no value, there is no net.",
+        "The price is the market index of short-term trades (APXMIDP). It is not an auction price and not an "
+        "imbalance price.",
+        "Demand is INDO. It does not include station load, pumping, exports, or the demand that embedded solar and "
+        "wind supply.",
+        "The demand forecast (NDF) is for the same demand. Every vintage is kept, and past vintages are available.",
+        "The forecast of wind and solar is issued in the afternoon for the next day. It includes embedded generation.",
+        "The mix includes the publisher's estimates of solar and wind embedded in distribution networks. Pumped "
+        "storage is as published: older history has its output only. Other includes batteries.",
+        "Interchange is the sum of all interconnectors, including the Irish ones. If one has no value, there is no "
+        "net.",
     ),
 )

@@ -301,19 +301,22 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are those of the day-ahead auction (SDAC) in EUR; Polish ones were in PLN from March 2017 to 2019.",
-        "Demand is actual total load (6.1.A) as the operators report and revise it.",
-        "The demand forecast (6.1.B) does not say when it was made: it counts from when it was fetched.",
-        "Interchange is the sum of the physical flows (12.1.G) of all borders, each the difference of its two "
-        "directions, at the coarsest resolution among them; where one border is missing there is no net. A border "
-        "of one cable that has no reading for 14 days is out of service, and the net of that time is without it. "
-        "Spain's ties to Morocco are not published there; Belgium's border with DE-LU is the cable ALEGrO.",
+        "Prices are those of the day-ahead auction (SDAC) in EUR. Polish prices were in PLN from March 2017 to 2019.",
+        "Demand is actual total load (6.1.A), as the operators report and revise it.",
+        "The demand forecast (6.1.B) has no issue time; emds uses the time of the fetch.",
+        "Interchange is the sum of the physical flows (12.1.G) over all borders. Each border is the difference of "
+        "its two directions, at the coarsest of their resolutions. If a border is missing, there is no net. If a "
+        "border with one cable has no reading for 14 days, it is out of service, and the net of that time does not "
+        "include it. ENTSO-E does not publish Spain's interconnectors with Morocco. Belgium's border with DE-LU is "
+        "the cable ALEGrO.",
         "The mix (16.1.B) is net generation by production type. Pumped storage and batteries are output minus "
-        "consumption; NO-2 publishes the output of pumped storage only. ES turns pumped storage in its reservoirs, so "
-        "that its pumped storage is never positive. Heat and power of SE-3 and a third of the generation of NL are "
-        "other, and most solar panels of NL are missing. CH publishes 60% to 90% of its generation. ENTSO-E's list of "
-        "data for free re-use does not name 16.1.B; it is used in good faith, as is load.",
-        "The forecast of wind and solar (14.1.D) is the day-ahead one; it counts from when it was fetched.",
-        "Installed capacity (14.1.A) is what an operator states for a year, in MW by fuel; similar types are added up.",
+        "consumption; NO-2 publishes only the output of pumped storage. In ES, the turbines of pumped storage count "
+        "as reservoir hydro, so that its pumped storage is never positive. Combined heat and power in SE-3 and a "
+        "third of the generation in NL are other, and most solar panels in NL are missing. CH publishes 60% to 90% "
+        "of its generation. ENTSO-E's list of data for free re-use does not name 16.1.B; emds uses it in good "
+        "faith, as it uses load.",
+        "The forecast of wind and solar (14.1.D) is the day-ahead forecast. It has no issue time; emds uses the "
+        "time of the fetch.",
+        "Installed capacity (14.1.A) is what an operator reports for a year, in MW by fuel. Similar types are added.",
     ),
 )

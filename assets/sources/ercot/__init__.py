@@ -305,11 +305,11 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        f"Price is the settlement point price of {HUB}, the average of the four hubs; HB_BUSAVG is another series.",
-        "Prices of days before 2023-12-11 come out of the keyed archive, file by file, from February 2021 on; older "
-        "ones exist as yearly workbooks alone, which are not read.",
-        "Demand is the system's own, without the charging of storage.",
-        "Interchange is the sum of the DC ties, read every five minutes out of ten-second telemetry. On ERCOT's page "
-        "minus is import into ERCOT; here it is plus.",
+        f"Price is the settlement point price of {HUB}, the average of the four hubs. HB_BUSAVG is a different series.",
+        "Prices before 2023-12-11 come from the archive that requires a key, file by file, back to February 2021. "
+        "Older prices exist only as yearly workbooks, which emds does not read.",
+        "Demand is the demand of the system without the charging of storage.",
+        "Interchange is the sum of the DC ties, taken every five minutes from ten-second telemetry. On ERCOT's "
+        "page, negative values flow into ERCOT; emds reverses the sign.",
     ),
 )

@@ -290,8 +290,10 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "The price is the LMP of the internal hub (location 4000); the last days' real-time prices are preliminary.",
+        "The price is the LMP of the internal hub (location 4000). The real-time prices of the last days are "
+        "preliminary.",
         "Demand is system load: native load and dispatchable asset-related demand.",
-        "Interchange is metered: the sum of all ties with New Brunswick, Quebec and New York, where all are there.",
+        "Interchange is metered. It is the sum of all interconnectors with New Brunswick, Quebec and New York, if "
+        "all of them have a value.",
     ),
 )

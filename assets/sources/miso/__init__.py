@@ -120,9 +120,10 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are ex-post LMPs of INDIANA.HUB; ex-ante prices differ and are not taken.",
-        "Five-minute prices are the newest interval of each poll; a missed one is the hour of the daily file.",
-        "MISO keeps Eastern Standard Time all year: each of its days has 24 hours.",
-        "Interchange is scheduled, not metered; MISO's own total differs from the sum over its neighbours.",
+        "Prices are ex-post LMPs of INDIANA.HUB. Ex-ante prices differ and are not used.",
+        "Each fetch returns the newest five-minute price. If a fetch is missed, the hourly price of the daily file "
+        "applies.",
+        "MISO uses Eastern Standard Time all year: each of its days has 24 hours.",
+        "Interchange is scheduled, not metered. MISO's own total differs from the sum over its neighbours.",
     ),
 )

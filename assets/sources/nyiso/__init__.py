@@ -304,12 +304,13 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "The price is the LBMP of load zone N.Y.C. (New York City), congestion and losses included.",
-        "Demand is the sum of the eleven load zones' instantaneous readings; a reading without all eleven is left out. "
-        "Until January 2005 New York City and Long Island are stated as one.",
-        "The load forecast does not say when it was made: it counts from when it was fetched.",
-        "Interchange is scheduled, not metered: eleven ties since 2026, without SCH - HQ_IMPORT_EXPORT, which counts "
-        "Quebec again.",
-        "Readings off the five-minute grid and the advisory prices at the end of a running day's file are left out.",
+        "The price is the LBMP of load zone N.Y.C. (New York City), including congestion and losses.",
+        "Demand is the sum of the instantaneous readings of the eleven load zones. A reading without all eleven is "
+        "left out. Until January 2005, New York City and Long Island are published as one.",
+        "The load forecast has no issue time; emds uses the time of the fetch.",
+        "Interchange is scheduled, not metered. It has had eleven interconnectors since 2026, without SCH - "
+        "HQ_IMPORT_EXPORT, which would count Quebec twice.",
+        "Readings off the five-minute grid are left out, and so are the advisory prices at the end of the current "
+        "day's file.",
     ),
 )

@@ -151,9 +151,11 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Market prices are EPEX SPOT's on unsettled terms: they judge the other sources and are withheld.",
-        "Nine months later the consolidated figures, in half hours, replace those of the day.",
-        "In the mix, pumped storage and batteries are output minus consumption, gas and oil include cogeneration, and "
-        "biomass includes biogas. Consolidated days, and days before late 2022, have one fuel for wind, no batteries.",
+        "Market prices are those of EPEX SPOT, whose terms are unclear. They are used to validate other sources, "
+        "and are withheld.",
+        "Nine months later, consolidated half-hourly values replace the values of the day.",
+        "In the mix, pumped storage and batteries are output minus consumption, gas and oil include cogeneration, "
+        "and biomass includes biogas. Consolidated days, and days before late 2022, have one fuel for wind and no "
+        "batteries.",
     ),
 )

@@ -267,7 +267,9 @@ SOURCE = Source(
     notes=(
         "US-SPP is the eastern balancing area (SPP in the files, SWPP at EIA), without the western one (SWPW).",
         "The price is the LMP of SPPSOUTH_HUB.",
-        "Interchange is net actual interchange (NAI) at every fifth minute, its sign turned: + is into the area.",
-        "An hour that still ran as its hourly load file was written is the mean of a part of it, and left out.",
+        "Interchange is net actual interchange (NAI) at every fifth minute with the sign reversed: positive values "
+        "flow into the area.",
+        "If an hour was still in progress when its hourly load file was written, its value is the mean of a part of "
+        "the hour and is left out.",
     ),
 )
