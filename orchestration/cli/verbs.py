@@ -252,6 +252,10 @@ def dagster(program: str, options: Sequence[str]) -> int:
     home.settle(os.environ)  # the program runs in the project's folder, but a relative home is relative to this one
     home.make_local()
     dagster_home.require_dagster_home(home.local)
+    if program == "dagster-daemon":
+        from orchestration.jobs import ended_runs
+
+        ended_runs.end_runs("free")
     os.chdir(dagster_home.ROOT)
     path = str(Path(sys.executable).with_name(program))
     argv = [sys.executable, "-m", dagster_home.WEBSERVER] if program == "dagster-webserver" else [path]

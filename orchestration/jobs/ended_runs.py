@@ -1,4 +1,4 @@
-"""Tell Dagster that the processes of runs are gone: `python -m orchestration.jobs.ended_runs cancel|fail`.
+"""Tell Dagster that the processes of runs are gone: `python -m orchestration.jobs.ended_runs cancel|fail|free`.
 
 Dagster learns of a run's end from its process, or from the code server that started it. Where both are gone the run
 would count as started for hours.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import dagster as dg
 
@@ -15,6 +17,8 @@ from orchestration.jobs.recording import instance
 from orchestration.work.environment import PipelineSettings
 
 BACKFILL = "dagster/backfill"
+OF_CODE_SERVER = ".dagster/grpc_info"
+"""The tag of runs that a code server started."""
 _STARTED = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED]
 _ACTIVE = [*_STARTED, dg.DagsterRunStatus.CANCELING]
 
@@ -34,37 +38,60 @@ def free_slots(instance: dg.DagsterInstance) -> int:
 
 
 def fail_started(instance: dg.DagsterInstance) -> int:
-    """Fail every run that counts as started, and free its pools; Dagster retries it once.
+    """Fail every run that counts as started and has no process on this machine; return how many.
 
-    Call it only if none of these runs can be alive.
+    Dagster retries each once. Their pool slots are free then.
     """
     for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.CANCELING])):
-        instance.report_run_canceled(run)
+        if not _has_process(instance, run):
+            instance.report_run_canceled(run)
     started = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
-    for run in started:
+    dead = [run for run in started if not _has_process(instance, run)]
+    for run in dead:
         instance.report_run_failed(run, "Its process is gone: its code server or the machine stopped.")
     free_slots(instance)
-    return len(started)
+    return len(dead)
+
+
+def _has_process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Return whether a process that a run has reported is alive."""
+    entries = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
+    reported = ((entry.get_dagster_event().engine_event_data.metadata.get("pid"), entry.timestamp) for entry in entries)
+    return any(_is_alive(str(pid.value), at) for pid, at in reported if pid)
+
+
+def _is_alive(pid: str, at: float) -> bool:
+    """Return whether a process that was alive at a time (Unix seconds) still is; the number may be another's by now."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return False
+    begun = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    return fields[0] != "Z" and begun <= at + 1
 
 
 def cancel_started(instance: dg.DagsterInstance) -> int:
-    """Mark the runs under way as being canceled, before their processes are stopped.
+    """Mark the runs of the code server as being canceled, before their processes are stopped.
 
     A backfill's runs are left: they fail at the next start and are retried, or their days would be left out.
     """
-    started = [run for run in instance.get_runs(dg.RunsFilter(statuses=_STARTED)) if BACKFILL not in run.tags]
+    runs = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
+    started = [run for run in runs if OF_CODE_SERVER in run.tags and BACKFILL not in run.tags]
     for run in started:
         instance.report_run_canceling(run)
     return len(started)
 
 
 def end_runs(how: str) -> None:
-    """`cancel` or `fail` the runs of this environment's Dagster. Runs in containers of their own go on."""
+    """`cancel` or `fail` the runs of this environment's Dagster, or `free` the slots of those that have ended.
+
+    Runs in containers of their own continue.
+    """
     settings = PipelineSettings.from_environ(os.environ)
-    found = None if settings.run_image else instance(settings.home.local)
+    found = instance(settings.home.local) if how == "free" or not settings.run_image else None
     if found is not None:
         with found:
-            cancel_started(found) if how == "cancel" else fail_started(found)
+            {"cancel": cancel_started, "fail": fail_started, "free": free_slots}[how](found)
 
 
 if __name__ == "__main__":

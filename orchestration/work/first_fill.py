@@ -9,6 +9,7 @@ from assets.ingest.refresh import refresh_all
 from orchestration.jobs import recording
 from orchestration.work import backfill, commands, gaps, replay
 from orchestration.work.environment import PipelineSettings, open_context
+from warehouse.bookkeeping import logged
 from warehouse.store import layout
 
 
@@ -18,10 +19,13 @@ def fill(days: int, recordings: Path | None) -> None:
     The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
     the days that are not whole. Raises MarketError where our own files fail.
     """
-    from orchestration.jobs import materialise  # here: it loads every definition
+    from orchestration.jobs import ended_runs, materialise  # here: it loads every definition
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)
+    if instance is not None:
+        with logged("slots of pools"):
+            ended_runs.free_slots(instance)
     if recordings is not None:
         replay.replay(recordings)
     elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:

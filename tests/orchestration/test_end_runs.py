@@ -1,5 +1,6 @@
 """Runs at a planned end and after a crash, and the runs of commands, which a signal ends. No late annotations."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,8 +10,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from orchestration.jobs import ended_runs, recording
+from orchestration.cli import main
+from orchestration.jobs import ended_runs, materialise, recording
 from orchestration.servers.up import ROOT
+from orchestration.work import first_fill
+from tests.orchestration.conftest import in_simulated
 from tests.stand_ins.receiver import patient
 
 POOL = "marts"
@@ -74,7 +78,8 @@ def status(instance: dg.DagsterInstance, run: str) -> str:
 
 
 def test_a_planned_end_cancels_what_is_under_way_but_a_backfill(instance: dg.DagsterInstance) -> None:
-    scheduled = begun(instance, dg.DagsterRunStatus.STARTED)
+    tags = {ended_runs.OF_CODE_SERVER: "{}"}
+    scheduled = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED, tags=tags).run_id
     backfill = begun(instance, dg.DagsterRunStatus.STARTED, dagster__backfill="abc")
     waiting = begun(instance, dg.DagsterRunStatus.NOT_STARTED)
     assert ended_runs.cancel_started(instance) == 1
@@ -115,6 +120,52 @@ def test_the_next_start_frees_the_slots_of_runs_without_a_process(instance: dg.D
     assert ended_runs.free_slots(instance) == (0 if is_known else 1), "that of a run under way is its own"
     ended_runs.fail_started(instance)
     assert held(instance) == set()
+
+
+def test_the_run_of_a_command_in_another_terminal_goes_on(tmp_path: Path) -> None:
+    """Neither a stop nor a start of the servers touches it while its process lives; one of a dead process fails."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLEEPER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout
+        try:
+            assert process.stdout.readline() == b"sleeps\n"
+            with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+                [run] = instance.get_runs()
+                hold_slot(instance, run.run_id)
+                assert ended_runs.cancel_started(instance) == 0
+                assert ended_runs.fail_started(instance) == 0
+                assert (status(instance, run.run_id), held(instance)) == ("STARTED", {run.run_id})
+                process.kill()
+                process.wait(30)
+                assert ended_runs.fail_started(instance) == 1
+                assert (status(instance, run.run_id), held(instance)) == ("FAILURE", set())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("start", ["fill", "daemon"])
+def test_each_start_frees_the_slots_of_runs_that_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    with recording.instance(tmp_path) as instance:  # type: ignore[union-attr]
+        hold_slot(instance, "of no run")
+        ended = begun(instance, dg.DagsterRunStatus.SUCCESS)
+        instance.event_log_storage.set_concurrency_slots("other", 1)
+        assert instance.event_log_storage.claim_concurrency_slot("other", ended, "work").is_claimed
+        if start == "fill":
+            monkeypatch.setattr(first_fill.commands, "run", lambda tasks, history: held_at.append(_claimed(instance)))
+            monkeypatch.setattr(materialise, "materialise_the_rest", lambda instance: None)
+        else:
+            monkeypatch.setattr(os, "execv", lambda path, argv: held_at.append(_claimed(instance)))
+        held_at: list[set[str]] = []
+        main(["fill", "--days", "1"] if start == "fill" else ["dagster", "dagster-daemon", "run"])
+        assert held_at == [set()]
+
+
+def _claimed(instance: dg.DagsterInstance) -> set[str]:
+    return set(instance.event_log_storage.get_concurrency_run_ids())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
