@@ -31,7 +31,7 @@ from api.http.messages import HttpRequest, Responded, Response, View
 from api.http.parameters import nearest_word
 from api.http.problems import Problem
 from api.mcp import endpoint as mcp
-from api.pages import discovery, html, map_page
+from api.pages import discovery, html, map_page, zone_images
 from api.series import records, windows
 from api.series import views as series
 from api.service import Service
@@ -45,7 +45,7 @@ from warehouse.store.storage import Storage
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-_DATA = (published, status, changes, bulk, series, windows, records, geo, ogc, discovery)
+_DATA = (published, status, changes, bulk, series, windows, records, geo, ogc, discovery, zone_images)
 _ACCESS = (sign_up, key_life, webhook_views)
 VIEWS: Mapping[str, View] = {name: view for room in _DATA + _ACCESS for name, view in room.VIEWS.items()}
 """By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
@@ -54,6 +54,7 @@ NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST
 _FILE = "bulk-file"
 """The endpoint whose calls a key may make more often."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
+_IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]+)((?:\.[a-z]+)?\.svg)")
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
 """Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
 
@@ -212,6 +213,9 @@ def exact_path(path: str) -> str | Problem:
     """
     if path == "/favicon.ico":  # what browsers ask for by themselves
         return "/map/latest/icon.svg"
+    if image := _IMAGE_PATH.fullmatch(path):
+        exact = _of_zone(image[1], image[2], image[3], ZONES)
+        return exact if exact != path else _nothing_at(path, None)
     match = _ZONE_PATH.fullmatch(path)
     endpoint = _PREFIXES.get(_plain(match[1])) if match else None
     if not match or not endpoint or bool(match[3]) != endpoint.path.endswith(".parquet"):
@@ -220,11 +224,16 @@ def exact_path(path: str) -> str | Problem:
         return exact if is_meant else _nothing_at(path, _nearest(path[:100]))
     if "," in match[2] and not match[3]:
         return _of_several(_plain(match[1]), match[2])
-    try:
-        exact = f"{_plain(match[1])}{find_zone(match[2])}{match[3] or ''}"
-    except UnknownZone as unknown:
-        return Problem("unknown-zone", str(unknown), members={"zones": list(endpoint.zones)})
+    exact = _of_zone(_plain(match[1]), match[2], match[3] or "", endpoint.zones)
     return exact if exact != path else Problem("not-found")
+
+
+def _of_zone(before: str, name: str, behind: str, zones: Iterable[str]) -> str | Problem:
+    """Return a path with the exact id of a zone, or that there is no such zone."""
+    try:
+        return f"{before}{find_zone(name)}{behind}"
+    except UnknownZone as unknown:
+        return Problem("unknown-zone", str(unknown), members={"zones": list(zones)})
 
 
 def _of_several(before: str, names: str) -> str | Problem:

@@ -16,6 +16,7 @@ from warehouse.market.zones import ZONES
 _ALL = tuple(ZONES)
 _PARQUET = (formats.MEDIA["parquet"],)
 _GEOJSON, _TEXT, _HTML = (geo.MEDIA["geojson"],), ("text/plain",), ("text/html",)
+_SVG = ("image/svg+xml",)
 
 
 # fmt: off
@@ -94,6 +95,18 @@ _LIVE = (
              "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and "
              "hours of the generation mix and of each border over 48 hours; `forecast` is what the zone's operator "
              "expects, until two days ahead. Rounded as `/v1/geo/live`.", {}, _ALL),
+)
+_IMAGES = tuple(
+    Endpoint(f"{name}{of}", f"/{name}/{{zone}}{'.{metric}' if of else ''}.svg", "Free", "Document",
+             f"{title} of a metric" if of else title,
+             f"Returns an SVG image for other websites: {shows}. {'' if of else 'It shows the price. '}"
+             "Values are rounded as in `/v1/geo/live`. If a value is withheld or missing, the image states it. Every "
+             "website may show it; caches keep it for 300 seconds. See /docs/websites.", {}, _ALL, media=_SVG)
+    for name, title, shows in (
+        ("embed", "Chart of a zone as an image", "the newest value, the 48 hours before, what is known ahead, and the "
+         "attribution"),
+        ("badge", "Badge of a zone", "one line with the newest value and its time"))
+    for of in ("", "-metric")
 )
 _KEYS = (
     Endpoint("sign-up", "/v1/keys/signup", "Keys", "Key", "Sign up for a free key",
@@ -235,6 +248,7 @@ _TABLE: tuple[Endpoint, ...] = (
     *(of_several_zones(metric) for metric in PUBLIC),
     *(endpoint for layer in geo.PARAMETERS for endpoint in _layer(layer)),
     *_LIVE,
+    *_IMAGES,
     *_OGC,
     *(endpoint for name in geo.ITEM_PARAMETERS for endpoint in _collection(name)),
     *_KEYS,

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from api.access.prices import for_zones, price_of
+from api.documents.zone_figure import TITLES
 from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
@@ -167,6 +168,8 @@ def path_parameters(endpoint: Endpoint) -> Iterator[Parameter]:
     }
     for name in re.findall(r"{(\w+)}", endpoint.path):
         parameter = _PATH_PARAMETERS[name] if name != "zone" else choice("zone", "A zone.", endpoint.zones)
+        if name == "metric" and endpoint.path.endswith(".svg"):
+            parameter = choice("metric", "A metric that has images.", TITLES)
         yield replace(parameter, required=True, example=own_examples.get(name, parameter.example))
 
 

@@ -55,6 +55,8 @@ _OF_SOME: Mapping[str, tuple[str, ...]] = {
     "/v1/geo/": ("Link", "Content-Disposition", "Accept-Ranges", "X-EMDS-Stale"),
     "/v1/changes": ("Link",),
     "/docs/examples/": ("Content-Disposition",),
+    "/embed/": ("Content-Security-Policy", "X-EMDS-Stale"),
+    "/badge/": ("Content-Security-Policy", "X-EMDS-Stale"),
 }
 """What some answers have, by tag or by how their path begins."""
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {

@@ -52,7 +52,7 @@ REFERENCE_HEADERS = [("Content-Security-Policy", _REFERENCE)]
 @cache
 def _templates() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(), keep_trailing_newline=True
+        loader=FileSystemLoader(FOLDER), autoescape=select_autoescape(("html", "svg")), keep_trailing_newline=True
     )
     icon = f"data:image/svg+xml;base64,{b64encode(_ICON).decode()}"
     environment.globals |= {"icon": icon, "service": TITLE, "about": ABOUT}

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import orjson
@@ -23,11 +24,13 @@ from werkzeug.test import Client, TestResponse
 from api.application import create_app
 from api.documents.catalogue_reader import Catalogue
 from api.documents.document_cache import DocumentCache
+from api.documents.zone_figure import TITLES
 from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS
 from api.http.codings import pack_well
 from api.http.problems import KINDS
 from api.http.responses import LEAST_BYTES
+from api.pages import zone_images
 from api.pages.map_page import AS_FILES, FOLDER
 from api.settings import Settings
 from orchestration.static_side import months
@@ -53,9 +56,15 @@ from warehouse.market.zones import ZONES
 from warehouse.store import artefact, layout, modes
 from warehouse.store.storage import Storage
 
-_FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone"})
-_NAMES: Mapping[str, Iterable[str]] = {"kind": KINDS, "zone": ZONES, "page": DOC_PAGES, "file": EXAMPLES}
-"""What stands for the part of a path in braces; paths with another part are left out."""
+_FREE = frozenset({"zones", "status", "publishers", "bulk", "live-hours", "live-zone", *zone_images.VIEWS})
+_NAMES: Mapping[str, Iterable[str]] = {
+    "kind": KINDS,
+    "zone": ZONES,
+    "metric": TITLES,
+    "page": DOC_PAGES,
+    "file": EXAMPLES,
+}
+"""What stands for the parts of a path in braces; paths with another part are left out."""
 _PACKED_ALREADY = frozenset({"parquet", "pmtiles", "png", "bin"})
 PAGES = {"/index.html": "/", "/embed.html": "/?embed"}
 """The pages that work from the files of `site/` without the API, and what each is of the service."""
@@ -160,16 +169,14 @@ def paths(index: bytes) -> Iterator[str]:
         free = endpoint.id in _FREE or endpoint.id.startswith(("geo-", "bulk-")) or endpoint.tag == "Discovery"
         if not free or endpoint.method != "GET" or endpoint.paid:
             continue
-        varying = re.search(r"{(\w+)}", endpoint.path)
-        if varying is None:
-            yield endpoint.path
-        else:
-            yield from (endpoint.path.replace(varying[0], name) for name in _NAMES.get(varying[1], ()))
+        varying = re.findall(r"{(\w+)}", endpoint.path)
+        for names in product(*(_NAMES.get(name, ()) for name in varying)):
+            yield endpoint.path.format_map(dict(zip(varying, names, strict=True)))
     yield "/"
     version = _MAP.search(index)
     if version is not None:
-        names = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file())
-        yield from (f"/map/{version[1].decode()}/{name}" for name in names if name != "index.html")
+        files = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.is_file())
+        yield from (f"/map/{version[1].decode()}/{name}" for name in files if name != "index.html")
 
 
 def rendered(client: Client, target: Target) -> tuple[StaticFile, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,6 +27,7 @@ ASK_ELSEWHERE = """new Promise((resolve) => {
   document.addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective));
   fetch('https://example.org').catch(() => null);
 })"""
+GUIDE = Path(__file__).parents[2] / "docs" / "websites.md"
 REQUESTED: list[tuple[str, str]] = []
 """The target and the status of each request."""
 
@@ -37,7 +40,8 @@ class PlainFiles(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def address(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def host(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root folder of a host, with the published files below it."""
     root = tmp_path_factory.mktemp("host")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_NOW", NOW)
@@ -45,7 +49,12 @@ def address(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         publish_to(open_target(str(root / "published")), Folder(warehouse), settings)
     (root / FOLDER).parent.mkdir(parents=True)
     (root / "published" / "site").rename(root / FOLDER)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(PlainFiles, directory=str(root)))
+    return root
+
+
+@pytest.fixture(scope="module")
+def address(host: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(PlainFiles, directory=str(host)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
@@ -97,3 +106,31 @@ def test_the_frame_is_a_file_too(visit: Callable[..., Any]) -> None:
     page = visit(f"/{FOLDER}/embed.html#metric=demand")
     assert not page.is_visible("#zones")
     assert page.get_attribute("#whole-view", "href").endswith(f"/{FOLDER}/#metric=demand")
+
+
+def test_images_are_among_the_files_and_follow_light_and_dark(visit: Callable[..., Any]) -> None:
+    fills = []
+    for scheme in ("light", "dark"):
+        page = visit(f"/{FOLDER}/embed/ES.svg", ready=False, color_scheme=scheme)
+        fills.append(page.evaluate("getComputedStyle(document.querySelector('rect')).fill"))
+        assert page.inner_text("text.v").endswith("EUR/MWh")
+        page = visit(f"/{FOLDER}/badge/GB.carbon.svg", ready=False, color_scheme=scheme)
+        assert "gCO₂/kWh" in page.inner_text("text >> nth=1")
+    assert fills == ["rgb(255, 255, 255)", "rgb(20, 32, 44)"]
+
+
+def test_the_lines_of_the_guide_show_the_price(visit: Callable[..., Any], address: str, host: Path) -> None:
+    blocks = re.findall(r"```html\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    text = "<!doctype html><meta charset='utf-8'><link rel='icon' href='data:,'>" + "".join(blocks)
+    text = text.replace("https://emds.example", f"{address}/{FOLDER}").replace("DE-LU'", "DE-LU.json'")
+    (host / "guide.html").write_text(text)
+    page = visit("/guide.html", ready=False, before=lambda page: page.clock.set_fixed_time(NOW))
+    page.wait_for_selector("#price:has-text('EUR/MWh')")
+    shown = zone_properties(host)["DE-LU"]["price"]
+    assert page.inner_text("#price") == f"{shown} EUR/MWh"
+    assert page.evaluate("document.querySelector('img').naturalWidth") == 480
+
+
+def zone_properties(host: Path) -> dict[str, Any]:
+    live = json.loads((host / FOLDER / "v1/geo/live.geojson").read_bytes())
+    return {feature["id"]: feature["properties"] for feature in live["features"]}

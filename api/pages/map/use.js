@@ -6,9 +6,10 @@ import { el } from './dom.js';
 
 const KEY = 'emds_yourkey';
 const EXAMPLES = { home: 'home-assistant.yaml', evcc: 'evcc.yaml' };
-const TOOLS = { curl: 'curl', python: 'Python', r: 'R', sheet: 'Spreadsheet', home: 'Home Assistant', evcc: 'evcc' };
+const TOOLS = { web: 'Website', curl: 'curl', python: 'Python', r: 'R', sheet: 'Spreadsheet', home: 'Home Assistant', evcc: 'evcc' };
 
 const calls = {
+  web: (_, zone, metric) => `<img src="${api.address(`embed/${zone.id}.${metric === 'interchange' ? 'price' : metric}.svg`)}"\n  alt="Electricity in ${zone.name}" width="480">`,
   curl: (url) => `curl '${url}' \\\n  -H 'Authorization: Bearer ${KEY}'`,
   python: (url) => `import pandas\n\nrows = pandas.read_csv(\n    "${url}&format=csv&time=utc",\n    storage_options={"Authorization": "Bearer ${KEY}"},\n    parse_dates=["time"],\n)`,
   r: (url) => `rows <- read.csv(url("${url}&format=csv&time=utc",\n  headers = c(Authorization = "Bearer ${KEY}")))`,
@@ -29,7 +30,7 @@ export function fill(place, zone, metric) {
   const buttons = Object.entries(TOOLS).map(([tool, name]) => el('button', { type: 'button', class: 'quiet', 'aria-pressed': 'false', on: { click: () => show(tool) } }, name));
   async function show(tool) {
     for (const [i, name] of Object.keys(TOOLS).entries()) buttons[i].setAttribute('aria-pressed', String(name === tool));
-    code.textContent = EXAMPLES[tool] ? await example(EXAMPLES[tool], zone).catch(() => 'The example cannot be reached.') : calls[tool](url);
+    code.textContent = EXAMPLES[tool] ? await example(EXAMPLES[tool], zone).catch(() => 'The example cannot be reached.') : calls[tool](url, zone, metric);
     note.textContent = tool === 'evcc' && ['GB', 'AU'].includes(zone.country) ? 'This zone has no day-ahead auction here.' : '';
   }
   const copy = el('button', { type: 'button', class: 'quiet small' }, 'Copy');

@@ -1,0 +1,135 @@
+"""What an image of a zone shows of one metric: the newest value and the hours around it, from the free documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from api.documents.catalogue_reader import Catalogue
+from api.documents.document_cache import DocumentCache
+from api.http.document import Document
+from warehouse.errors import Withheld
+from warehouse.market.clock import HOUR, utc
+from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import zone
+from warehouse.store import layout
+
+TITLES: Mapping[Metric, str] = {
+    Metric.PRICE: "Wholesale price",
+    Metric.DEMAND: "Demand",
+    Metric.CARBON: "Carbon intensity",
+}
+"""The metrics that have images, each with its name there."""
+_NO_VALUE = "This value is not available now."
+_WITHHELD = "The terms of the publisher do not allow this service to show it."
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Hourly means from `start` on, null if an hour has none."""
+
+    start: int
+    values: Sequence[int | None]
+
+    def since(self, start: int) -> list[tuple[int, int | None]]:
+        """Return the pairs (hour, value) from a time on."""
+        pairs = ((self.start + HOUR * place, value) for place, value in enumerate(self.values))
+        return [(ts, value) for ts, value in pairs if ts >= start]
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneFigure:
+    """A zone's rounded value of a metric, or the reason why there is none. Times are Unix seconds."""
+
+    zone: str
+    name: str
+    metric: Metric
+    title: str
+    tz: ZoneInfo
+    attribution: str
+    license: str
+    reason: str
+    simulated: bool
+    now: int = 0
+    """When the documents were published."""
+    value: int | None = None
+    unit: str = ""
+    ts: int = 0
+    expected_by: int | None = None
+    hours: Hours | None = None
+    forecast: Hours | None = None
+
+    @property
+    def quantity(self) -> str:
+        """The value with its unit: `−12 EUR/MWh`."""
+        return f"{number(self.value or 0)} {self.unit.replace('gCO2', 'gCO₂')}"
+
+    @property
+    def when(self) -> str:
+        """The start of the value's interval in the zone's civil time."""
+        return f"{utc(self.ts).astimezone(self.tz):%-d %b %H:%M %Z}"
+
+    @property
+    def sentence(self) -> str:
+        """All of it as a sentence, for readers of the image's title."""
+        what = self.reason if self.value is None else f"{self.quantity} at {self.when}."
+        return f"{self.title} of {self.name}: {what}"
+
+
+def number(value: int) -> str:
+    """Return a number with grouped digits and a true minus sign."""
+    return f"{value:,}".replace("-", "−")
+
+
+def read(documents: DocumentCache, zone_id: str, metric: Metric) -> ZoneFigure:
+    """Return what the free documents hold of a zone's metric now. Raises NoCatalogue before the first publication."""
+    catalogue, market = documents.catalogue, zone(zone_id)
+    stored = market.carbon_metric if metric is Metric.CARBON else metric
+    own, history = _properties(documents.get(layout.LIVE), zone_id), documents.get(layout.live_history(zone_id))
+    reason = _refusal(catalogue, zone_id, stored, metric)
+    if not reason and (history is None or own.get(metric) is None):
+        reason = _NO_VALUE
+    terms = catalogue.terms(zone_id, stored, frozenset())
+    is_estimate = metric is Metric.CARBON and own.get("carbon_basis") == "estimate"
+    figure = ZoneFigure(
+        zone=zone_id,
+        name=market.name,
+        metric=metric,
+        title=f"{TITLES[metric]}{', estimated' if is_estimate else ''}",
+        tz=ZoneInfo(market.tz),
+        reason=reason,
+        simulated=catalogue.simulated,
+        license=terms["license"],
+        attribution=terms["attribution"],
+    )
+    if reason or history is None:
+        return figure
+    series: Mapping[str, Any] = history.json["metrics"].get(metric, {})
+    newest = {name: own[f"{metric}_{name}"] for name in ("unit", "ts", "expected_by")}
+    hours, forecast = (_hours(series.get(name)) for name in ("hours", "forecast"))
+    return replace(figure, value=own[metric], now=history.json["generated"], hours=hours, forecast=forecast, **newest)
+
+
+def _hours(means: Mapping[str, Any] | None) -> Hours | None:
+    return None if means is None else Hours(means["start"], means["values"])
+
+
+def _refusal(catalogue: Catalogue, zone_id: str, stored: str, metric: Metric) -> str:
+    try:
+        catalogue.require_rights(zone_id, stored, metric)
+    except Withheld:
+        return _WITHHELD
+    return ""
+
+
+def _properties(live: Document | None, zone_id: str) -> Mapping[str, Any]:
+    """Return a zone's properties of the map's document; empty if there are none."""
+
+    def index(document: Document) -> dict[str, Any]:
+        return {feature["id"]: feature["properties"] for feature in document.json["features"]}
+
+    of_zones: Mapping[str, Any] = {} if live is None else live.derive("properties by zone", index)
+    own: Mapping[str, Any] = of_zones.get(zone_id, {})
+    return own
