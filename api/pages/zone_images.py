@@ -34,7 +34,9 @@ def embed(figure: ZoneFigure) -> str:
     chart = None if figure.value is None else zone_chart.draw(figure)
     top = _CREDIT_TOP if chart else 80
     credit = textwrap.wrap(figure.attribution, _CREDIT_CHARACTERS)
-    return html.render("embed.svg", figure=figure, chart=chart, credit=credit, top=top, height=top + 12 * len(credit) + 8)
+    return html.render(
+        "embed.svg", figure=figure, chart=chart, credit=credit, top=top, height=top + 12 * len(credit) + 8
+    )
 
 
 def badge(figure: ZoneFigure) -> str:

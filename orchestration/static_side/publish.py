@@ -65,7 +65,8 @@ _NAMES: Mapping[str, Iterable[str]] = {
     "file": EXAMPLES,
 }
 """What stands for the parts of a path in braces; paths with another part are left out."""
-_PACKED_ALREADY = frozenset({"parquet", "pmtiles", "png", "bin"})
+_NOT_PACKED = frozenset({"parquet", "pmtiles", "png", "bin", "svg"})
+"""Compressed inside, or (images of zones) so small and many that three more objects each would cost more."""
 PAGES = {"/index.html": "/", "/embed.html": "/?embed"}
 """The pages that work from the files of `site/` without the API, and what each is of the service."""
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
@@ -198,7 +199,7 @@ def _file(path: str, answer: TestResponse, target: Target) -> StaticFile | None:
 
 def _packed(plain: StaticObject, target: Target) -> tuple[StaticObject, ...]:
     """Return the body in every coding that makes it smaller, as it lies at the target where it does."""
-    if len(plain.body) < LEAST_BYTES or extension(plain.media) in _PACKED_ALREADY:
+    if len(plain.body) < LEAST_BYTES or extension(plain.media) in _NOT_PACKED:
         return ()
     forms = []
     for coding in SUFFIXES:
