@@ -3,7 +3,7 @@
 python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
 python -m geo_data.build layers                   shipped/*, the files that are published, from the tables
 python -m geo_data.build list FOLDER              EIA's newest list of plants alone
-python -m geo_data.build zones FOLDER             tables/zones.{high,low}.geojson from the polygons in FOLDER
+python -m geo_data.build zones FOLDER             tables/zones{,.europe}.{high,low}.geojson from the polygons in FOLDER
 python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
 python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from the newest EIA-860M in FOLDER,
                                                   corrected by plant_mends.csv; `git diff` shows what changed
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,24 @@ from typing import Any
 import shapely
 
 from geo_data import TABLES, backdrop, eia860m, fetch, findings, footprints, layers, table_rows
-from geo_data.recipe import LEVELS, Level
-from warehouse.market.zones import ZONES
+from geo_data.recipe import LEVELS
+from warehouse.market.zones import EVERY_ZONE
 
 BACKDROP = Path(__file__).parents[1] / "api" / "pages" / "map" / "land.json"
 PLANTS = TABLES / "plants.csv"
 
 
 def write_zones(folder: Path) -> None:
-    """Writes the footprints at each level of detail."""
+    """Writes the footprints at each level of detail: those of the default set, and those of all zones of Europe."""
     for level in LEVELS:
-        (TABLES / f"zones.{level.name}.geojson").write_text(zone_collection(folder, level), encoding="utf-8")
+        default = footprints.zones(folder, TABLES / "counties.csv", level)
+        for name, built in (("zones", default), ("zones.europe", footprints.all_of_europe(folder, level))):
+            (TABLES / f"{name}.{level.name}.geojson").write_text(zone_collection(built), encoding="utf-8")
 
 
-def zone_collection(folder: Path, level: Level) -> str:
-    """The footprints of the polygons in `folder` as a FeatureCollection, one zone a line."""
-    built = footprints.zones(folder, TABLES / "counties.csv", level)
-    lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in ZONES if zone in built]
+def zone_collection(built: Mapping[str, Any]) -> str:
+    """The footprints as a FeatureCollection, one zone a line."""
+    lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in EVERY_ZONE if zone in built]
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
 

@@ -6,7 +6,7 @@ Shapes are shapely geometries in lon/lat (WGS 84); distances are geodesic.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -57,19 +57,29 @@ def ring_order(shapes: Mapping[str, Any]) -> list[str]:
     return faults
 
 
-def coverage(shapes: Mapping[str, Any]) -> list[str]:
-    """Neighbours that overlap, or do not share their common border vertex for vertex."""
+def coverage(shapes: Mapping[str, Any], gap_deg: float = SLIVER_DEG) -> list[str]:
+    """Neighbours that overlap, do not share their common border vertex for vertex, or leave a narrower gap."""
     names, geometries = list(shapes), list(shapes.values())
     faults = [
         f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0
     ]
-    loose = shapely.coverage_invalid_edges(geometries, gap_width=SLIVER_DEG)
+    loose = shapely.coverage_invalid_edges(geometries, gap_width=gap_deg)
     faults += [
         f"{name}: its border does not meet its neighbour's"
         for name, edge in zip(names, loose, strict=True)
         if not edge.is_empty
     ]
     return faults
+
+
+def enclosed_slivers(shapes: Mapping[str, Any]) -> list[str]:
+    """Narrow gaps that zones enclose. San Marino and Liechtenstein are wider."""
+    rings = [
+        ring
+        for part in shapely.get_parts(shapely.union_all([*shapes.values()]))
+        for ring in map(shapely.Polygon, part.interiors)
+    ]
+    return [f"a gap at {ring.centroid.wkt}" for ring in rings if ring.area / ring.length < SLIVER_DEG]
 
 
 def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str]:
@@ -97,16 +107,16 @@ def vocabulary(plants: Iterable[Plant]) -> list[str]:
     return faults
 
 
-def ends(lines: Iterable[Interconnector]) -> list[str]:
-    """Lines that do not lead from one of our zones to another one, or to an area outside that has a name."""
+def ends(lines: Iterable[Interconnector], zones: Collection[str]) -> list[str]:
+    """Lines that do not lead from one of these zones to another one, or to an area outside that has a name."""
     return [
         f"{line.id}: leads from {line.from_zone} to {line.to_zone or line.neighbour}"
         for line in lines
-        if line.from_zone not in ZONES
+        if line.from_zone not in zones
         or (line.to_zone is None) == (line.neighbour is None)
         or line.to_zone == line.from_zone
-        or (line.to_zone or line.from_zone) not in ZONES
-        or line.neighbour in ZONES
+        or (line.to_zone or line.from_zone) not in zones
+        or line.neighbour in zones
     ]
 
 

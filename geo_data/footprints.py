@@ -15,11 +15,16 @@ import geopandas
 import numpy as np
 import shapely
 
-from geo_data.recipe import AUSTRALIA, EUROPE, INPUTS, US_CRS, Box, Continent, Footprint, Level
+from geo_data.recipe import ALL_OF_EUROPE, AUSTRALIA, EUROPE, INPUTS, US_CRS, Box, Continent, Footprint, Level
 
 WGS84 = "EPSG:4326"
 GRID_M = 1.0
 """Vertices are snapped to this grid before borders are noded."""
+
+GAP_M = 100.0
+"""Narrower gaps between zones of Europe are closed: lines of two inputs that nearly agree leave them."""
+NEAR_DEG = 0.01
+"""A part of a country belongs to a zone that is so near."""
 
 
 def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
@@ -28,6 +33,11 @@ def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
     for continent in (EUROPE, AUSTRALIA):
         built |= coverage(_cut(folder, continent), continent.crs, level)
     return built | coverage(_us(folder, counties), US_CRS, level)
+
+
+def all_of_europe(folder: Path, level: Level) -> dict[str, Any]:
+    """Zone id -> geometry, as `zones` gives it, of the zones of Europe with the further ones between them."""
+    return coverage(_cut(folder, ALL_OF_EUROPE), ALL_OF_EUROPE.crs, level, GAP_M)
 
 
 def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dict[str, list[Any]]:
@@ -54,7 +64,10 @@ def _cut(folder: Path, continent: Continent) -> dict[str, Any]:
     for footprint in continent.footprints:
         if footprint.within:
             polygons[footprint.within] = units(folder, footprint.within)
-    return {footprint.zone: _footprint(footprint, polygons) for footprint in continent.footprints}
+    areas = {footprint.zone: _footprint(footprint, polygons) for footprint in continent.footprints}
+    for country, sharing in continent.divided:
+        areas |= _share_out(polygons["countries"][country], {zone: areas[zone] for zone in sharing})
+    return areas
 
 
 def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) -> Any:
@@ -67,8 +80,44 @@ def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) 
         area = shapely.intersection(area, shapely.union(cover, united(*footprint.also)) if footprint.also else cover)
     if footprint.without:
         area = shapely.difference(area, united(*footprint.without))
-    parts = [part for part in shapely.get_parts(area) if part.geom_type == "Polygon" and _belongs_to(part, footprint)]
+    if footprint.harbour:
+        box = shapely.box(*footprint.harbour)
+        closed = shapely.buffer(shapely.buffer(shapely.intersection(area, box), NEAR_DEG), -NEAR_DEG)
+        area = shapely.union(area, shapely.intersection(closed, box))
+    parts = [part for part in _polygons(area) if _belongs_to(part, footprint)]
     return shapely.MultiPolygon(parts if area is whole else _mainland(parts))
+
+
+def _share_out(country: list[Any], areas: dict[str, Any]) -> dict[str, Any]:
+    """Return the areas so that together they are the whole country.
+
+    A strip of coast that several of them claim is left to the one that lies behind it. A part that none covers goes to
+    the one that lies around it most. Long lines get vertices, or two along one line would part in the projection.
+    """
+    bulks = {zone: shapely.buffer(shapely.buffer(area, -NEAR_DEG / 2), NEAR_DEG) for zone, area in areas.items()}
+    others = {zone: shapely.union_all([areas[other] for other in areas if other != zone]) for zone in areas}
+    areas = {
+        zone: shapely.difference(area, shapely.difference(shapely.intersection(area, others[zone]), bulks[zone]))
+        for zone, area in areas.items()
+    }
+    rest = shapely.difference(shapely.union_all(country), shapely.union_all(list(areas.values())))
+    gained = defaultdict(list, {zone: [area] for zone, area in areas.items()})
+    for part in _polygons(rest):
+        near = shapely.buffer(part, NEAR_DEG)
+        shared = {
+            zone: shapely.intersection(near, shapely.clip_by_rect(area, *near.bounds)).area
+            for zone, area in areas.items()
+        }
+        zone = max(shared, key=lambda zone: shared[zone])
+        if shared[zone]:  # else an island far away
+            gained[zone].append(part)
+    wholes = {zone: shapely.MultiPolygon(_polygons(shapely.union_all(parts))) for zone, parts in gained.items()}
+    return {zone: shapely.segmentize(whole, NEAR_DEG) for zone, whole in wholes.items()}
+
+
+def _polygons(shape: Any) -> list[Any]:
+    parts = shapely.get_parts(shapely.get_parts(shape))
+    return [part for part in parts if part.geom_type == "Polygon"]
 
 
 def _belongs_to(part: Any, footprint: Footprint) -> bool:
@@ -95,15 +144,20 @@ def _us(folder: Path, counties: Path) -> dict[str, Any]:
     return {zone: shapely.union_all(parts) for zone, parts in sorted(members.items())}
 
 
-def coverage(areas: dict[str, Any], crs: str, level: Level) -> dict[str, Any]:
+def coverage(areas: dict[str, Any], crs: str, level: Level, gap_m: float = 0) -> dict[str, Any]:
     """Nodes all borders together, gives each face to its zone, simplifies the faces as one coverage, rounds.
 
-    `areas` are polygons in lon/lat by zone; one of which nothing is left at this level is left out.
+    `areas` are polygons in lon/lat by zone; one of which nothing is left at this level is left out. Gaps between
+    neighbours that are narrower than `gap_m` are closed.
     """
     projected = geopandas.GeoSeries(areas, crs=WGS84).to_crs(crs)
-    shapes = shapely.set_precision(shapely.make_valid(projected.values), GRID_M)
+    valid = [shapely.MultiPolygon(_polygons(shape)) for shape in shapely.make_valid(projected.values)]
+    shapes = shapely.set_precision(valid, GRID_M)
     owned = {zone: face for zone, face in zip(areas, _faces(shapes), strict=True) if not face.is_empty}
-    simple = shapely.coverage_simplify(list(owned.values()), level.tolerance_m)
+    faces = list(owned.values())
+    if gap_m:
+        faces = list(shapely.coverage_clean(faces, gap_width=gap_m, merge_strategy="min_index"))
+    simple = shapely.coverage_simplify(faces, level.tolerance_m)
     parts = [_large_parts(shape, level) for shape in simple]
     there = shapely.STRtree([part for own in parts for part in own])
     cleaned = [shapely.MultiPolygon([_filled(part, level, there) for part in own]) for own in parts]

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import geopandas
@@ -27,7 +28,8 @@ from topojson.core.topology import Topology
 
 from geo_data import table_rows, tiles
 from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE, SHIPPED
-from warehouse.market.zones import ZONES
+from warehouse.market.further_zones import EUROPE, SPEC
+from warehouse.market.zones import DEFAULT_SET, EVERY_ZONE
 from warehouse.store import layout
 
 DATES = ("as_of", "checked", "valid_from", "valid_to")
@@ -36,15 +38,15 @@ DATES = ("as_of", "checked", "valid_from", "valid_to")
 Feature = dict[str, Any]
 
 
-def zone_features() -> dict[str, list[Feature]]:
-    """The footprints at `low` and `high` detail, each in the order of `ZONES`; without the zones that lack a record."""
-    facts = {record.id: record for record in table_rows.zones()}
-    geometries = {detail: table_rows.geometries(detail) for detail in ("low", "high")}
+def zone_features(zone_set: str = SPEC) -> dict[str, list[Feature]]:
+    """The footprints at `low` and `high` detail, each in the order of the set; without the zones that lack a record."""
+    facts = {record.id: record for record in table_rows.zones(zone_set)}
+    geometries = {detail: table_rows.geometries(detail, zone_set) for detail in ("low", "high")}
     areas = _areas_km2(geometries["high"])
     return {
         detail: [
             _feature(_zone_properties(facts[zone], areas[zone]), own[zone])
-            for zone in ZONES
+            for zone in table_rows.SETS[zone_set]
             if zone in facts and zone in own
         ]
         for detail, own in geometries.items()
@@ -52,7 +54,8 @@ def zone_features() -> dict[str, list[Feature]]:
 
 
 def _zone_properties(record: table_rows.ZoneRecord, area_km2: int) -> dict[str, Any]:
-    zone = ZONES[record.id]
+    zone = EVERY_ZONE[record.id]
+    without_plants = None if zone.id in DEFAULT_SET else "The layer of plants has none of this zone."
     return {
         "id": zone.id,
         "name": zone.name,
@@ -67,7 +70,7 @@ def _zone_properties(record: table_rows.ZoneRecord, area_km2: int) -> dict[str, 
         "source": record.source,
         "valid_from": record.valid_from,
         "valid_to": record.valid_to,
-        "note": record.note,
+        "note": " ".join(filter(None, (record.note, without_plants))) or None,
     }
 
 
@@ -78,10 +81,10 @@ def _areas_km2(footprints: Mapping[str, Any]) -> dict[str, int]:
     return {zone: round(abs(earth.geometry_area_perimeter(shape)[0]) / 1e6) for zone, shape in shapes.items()}
 
 
-def line_features() -> list[Feature]:
+def line_features(zone_set: str = SPEC) -> list[Feature]:
     """The interconnectors. `from` and `to` are reserved words of SQL, so `from_zone` and `to_zone` repeat them."""
     features = []
-    for line in table_rows.interconnectors():
+    for line in table_rows.interconnectors(zone_set):
         rest = asdict(line)
         path = [
             [float(x) for x in point.split()]
@@ -225,10 +228,10 @@ def topojson(features: list[Feature], detail: str) -> bytes:
     return orjson.dumps({**topology.to_dict(), "license": LICENCE["zones"], "attribution": ATTRIBUTION["zones"]})
 
 
-def documents(layer: str) -> dict[str, bytes]:
+def documents(layer: str, zone_set: str = SPEC) -> dict[str, bytes]:
     """The documents of a layer by name: `geo/zones.low.geojson`."""
     if layer == "zones":
-        both = zone_features()
+        both = zone_features(zone_set)
         shared = {
             layout.geo(layer, "topojson", detail): topojson(features, detail) for detail, features in both.items()
         }
@@ -237,7 +240,7 @@ def documents(layer: str) -> dict[str, bytes]:
             for detail, body in tiles.pmtiles(both, LICENCE["zones"], ATTRIBUTION["zones"]).items()
         }
         return shared | packed | _formats(layer, "low", both["low"]) | _formats(layer, "high", both["high"])
-    return _formats(layer, "", line_features() if layer == "interconnectors" else plant_features())
+    return _formats(layer, "", line_features(zone_set) if layer == "interconnectors" else plant_features())
 
 
 def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, bytes]:
@@ -252,12 +255,17 @@ def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, byte
 
 
 def write() -> None:
-    """Write every file with its SHA-256, in place of those that are there."""
-    files = {name.removeprefix("geo/"): body for layer in LAYERS for name, body in documents(layer).items()}
-    SHIPPED.mkdir(exist_ok=True)
-    for path in SHIPPED.iterdir():
+    """Write every file of each set with its SHA-256, in place of those that are there."""
+    _write(SHIPPED[SPEC], LAYERS, SPEC)
+    _write(SHIPPED[EUROPE], ("zones", "interconnectors"), EUROPE)
+
+
+def _write(folder: Path, layers: Iterable[str], zone_set: str) -> None:
+    files = {name.removeprefix("geo/"): body for layer in layers for name, body in documents(layer, zone_set).items()}
+    folder.mkdir(exist_ok=True)
+    for path in filter(Path.is_file, folder.iterdir()):
         path.unlink()
     for name, body in files.items():
-        (SHIPPED / name).write_bytes(body)
+        (folder / name).write_bytes(body)
     hashes = {name: hashlib.sha256(body).hexdigest() for name, body in files.items()}
-    (SHIPPED / "sha256.json").write_text(json.dumps(hashes, indent=2) + "\n")
+    (folder / "sha256.json").write_text(json.dumps(hashes, indent=2) + "\n")

@@ -40,6 +40,8 @@ class Footprint:
     """or these units of another input."""
     without: tuple[str, tuple[str, ...]] | None = None
     """Not what these units of another input cover."""
+    harbour: Box | None = None
+    """Narrow water in here counts as land: the input draws it across a city."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Continent:
     crs: str
     """An equal-area projection in metres."""
     footprints: tuple[Footprint, ...]
+    divided: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Countries with the zones that share their whole land: what no cut covers belongs to the zone beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +86,28 @@ INPUTS: dict[str, Input] = {
     "italy": _admin1("ita.topo.json", "id"),
     "denmark": _admin1("dnk.topo.json", "name"),
     "sweden": _admin1("swe.topo.json", "name"),
-    "no_2": _bidding_zone("NO_2"),
-    "se_3": _bidding_zone("SE_3"),
+    **{f"no_{number}": _bidding_zone(f"NO_{number}") for number in range(1, 6)},
+    **{f"se_{number}": _bidding_zone(f"SE_{number}") for number in range(1, 5)},
 }
 
-_NOT_NORTH = (
-    "CI VS OR SS OT NU OG CA GR LI PI MS LU PT PO FI AR SI MT PZ CS KR CZ VV RC CE NA BN AV SA CB IS BA FG BT BR LE TA "
-    "TP PA ME EN CT SR RG CL AG PE TE AQ CH RM VT RI FR LT AN PU MC FM AP PG TR"
-)
+_PROVINCES = {
+    "IT-NO": "AL AO AT BG BI BL BO BS BZ CN CO CR FC FE GE GO IM LC LO MB MI MN MO NO PC PD PN PR PV RA RE RN RO SO SP "
+    "SV TN TO TS TV UD VA VB VC VE VI VR",
+    "IT-CNO": "AN AP AR FI FM GR LI LU MC MS PI PO PT PU SI",
+    "IT-CSO": "AQ AV BN CE CH FR LT NA PE PG RI RM SA TE TR VT",
+    "IT-SO": "BA BR BT CB FG IS LE MT PZ TA",
+    "IT-CAL": "CS CZ KR RC VV",
+    "IT-SIC": "AG CL CT EN ME PA RG SR TP",
+    "IT-SAR": "CA CI NU OG OR OT SS VS",
+}
+"""The provinces of Italy's zones, as they have been cut since 2021."""
+
+
+def _italian(zone: str) -> Footprint:
+    """Return Italy without the provinces of its other zones, so that the finer coast of the country remains."""
+    others = [f"IT.{code}" for other, codes in _PROVINCES.items() if other != zone for code in codes.split()]
+    return Footprint(zone, "countries", ("Italy",), without=("italy", tuple(others)))
+
 
 EUROPE = Continent(
     "EPSG:3035",
@@ -99,9 +117,7 @@ EUROPE = Continent(
         Footprint("DE-LU", "countries", ("Germany", "Luxembourg")),
         Footprint("FR", "countries", ("France",), keep=(-6, 42, 9, 52), drop=((8.3, 41, 9.8, 43.2),)),
         Footprint("ES", "countries", ("Spain",), keep=(-9.6, 35.98, 3.5, 44), drop=((1, 38.4, 4.6, 40.3),)),
-        Footprint(
-            "IT-NO", "countries", ("Italy",), without=("italy", tuple(f"IT.{code}" for code in _NOT_NORTH.split()))
-        ),
+        _italian("IT-NO"),
         Footprint("NL", "countries", ("Netherlands",), keep=(3, 50, 8, 54)),
         Footprint("BE", "countries", ("Belgium",)),
         Footprint("PL", "countries", ("Poland",)),
@@ -122,6 +138,54 @@ EUROPE = Continent(
         Footprint("CH", "countries", ("Switzerland",)),
     ),
 )
+
+FURTHER_COUNTRIES = {
+    "CZ": "Czechia",
+    "SK": "Slovakia",
+    "HU": "Hungary",
+    "SI": "Slovenia",
+    "HR": "Croatia",
+    "RO": "Romania",
+    "BG": "Bulgaria",
+    "GR": "Greece",
+    "RS": "Serbia",
+    "EE": "Estonia",
+    "LV": "Latvia",
+    "LT": "Lithuania",
+    "FI": "Finland",
+}
+ALL_OF_EUROPE = Continent(
+    EUROPE.crs,
+    (
+        *EUROPE.footprints,
+        *(Footprint(zone, "countries", (country,)) for zone, country in FURTHER_COUNTRIES.items()),
+        Footprint("PT", "countries", ("Portugal",), keep=(-10, 36, -6, 43)),
+        Footprint(
+            "DK-2",
+            "countries",
+            ("Denmark",),
+            without=("denmark", ("Midtjylland", "Syddanmark", "Nordjylland")),
+            harbour=(12.5, 55.62, 12.62, 55.72),  # Copenhagen, which it would part
+        ),
+        *(
+            Footprint(f"NO-{number}", "countries", ("Norway",), within=f"no_{number}", keep=(4, 57.5, 32, 72))
+            for number in (1, 3, 4, 5)
+        ),
+        Footprint("SE-1", "countries", ("Sweden",), within="se_1"),
+        Footprint("SE-2", "countries", ("Sweden",), within="se_2", also=("sweden", ("Jämtland",))),
+        Footprint("SE-4", "countries", ("Sweden",), within="se_4"),
+        *map(_italian, ("IT-CNO", "IT-CSO", "IT-SO", "IT-CAL", "IT-SIC", "IT-SAR")),
+        # The island with Northern Ireland, without the smaller islands of Scotland.
+        Footprint("IE", "countries", ("Ireland", "United Kingdom"), keep=(-11, 51, -5.3, 55.5)),
+    ),
+    # The lines that cut these countries follow their coasts and outer borders only roughly.
+    divided=(
+        ("Norway", ("NO-1", "NO-2", "NO-3", "NO-4", "NO-5")),
+        ("Sweden", ("SE-1", "SE-2", "SE-3", "SE-4")),
+        ("Italy", tuple(_PROVINCES)),
+    ),
+)
+"""The zones of `EUROPE`, which are cut as there, with the further ones of EMDS_ZONES."""
 
 AUSTRALIA = Continent(
     "EPSG:3577",

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from geo_data import TABLES
-from warehouse.market.zones import ZONES
+from warehouse.market.further_zones import EUROPE, SPEC
+from warehouse.market.zones import DEFAULT_SET, EVERY_ZONE, ZONES
+
+SETS = {SPEC: DEFAULT_SET, EUROPE: tuple(EVERY_ZONE)}
+"""The sets of zones whose layers are shipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,9 @@ class Interconnector:
     name: str
     from_zone: str
     to_zone: str | None
-    """None where the tie leads to an area outside our zones,"""
+    """None if the tie leads to an area outside the set's zones,"""
     neighbour: str | None
-    """whose name stands here, as in the `counterparty` of flow rows."""
+    """whose name stands here, as in the `counterparty` of flow rows; in the table also beside a zone beyond the set."""
     type: str
     capacity_mw: float | None
     capacity_from_to_mw: float | None
@@ -220,12 +224,19 @@ def ordered(plants: Iterable[Plant]) -> list[Plant]:
     return sorted(plants, key=lambda plant: ([*ZONES].index(plant.zone), -plant.capacity_mw, plant.id))
 
 
-def zones() -> list[ZoneRecord]:
-    return read(ZoneRecord, TABLES / "zones.csv")
+def zones(zone_set: str = SPEC) -> list[ZoneRecord]:
+    return [record for record in read(ZoneRecord, TABLES / "zones.csv") if record.id in SETS[zone_set]]
 
 
-def interconnectors() -> list[Interconnector]:
-    return read(Interconnector, TABLES / "interconnectors.csv")
+def interconnectors(zone_set: str = SPEC) -> list[Interconnector]:
+    """Return the ties of a set's zones. A tie to a zone beyond the set leads to its name outside, or is left out."""
+    covered = SETS[zone_set]
+    ties = [tie for tie in read(Interconnector, TABLES / "interconnectors.csv") if tie.from_zone in covered]
+    return [
+        replace(tie, neighbour=None) if tie.to_zone in covered else replace(tie, to_zone=None)
+        for tie in ties
+        if tie.to_zone in covered or tie.neighbour
+    ]
 
 
 def plants() -> list[Plant]:
@@ -248,7 +259,8 @@ def known_totals() -> list[KnownTotal]:
     return read(KnownTotal, TABLES / "known_totals.csv")
 
 
-def geometries(detail: str) -> dict[str, dict[str, Any]]:
-    """Zone id -> GeoJSON geometry at `low` or `high` detail."""
-    collection = json.loads((TABLES / f"zones.{detail}.geojson").read_text(encoding="utf-8"))
-    return {feature["id"]: feature["geometry"] for feature in collection["features"]}
+def geometries(detail: str, zone_set: str = SPEC) -> dict[str, dict[str, Any]]:
+    """Zone id -> GeoJSON geometry at `low` or `high` detail. In each set, neighbours share their borders."""
+    files = ("zones", "zones.europe") if zone_set == EUROPE else ("zones",)
+    collections = [json.loads((TABLES / f"{name}.{detail}.geojson").read_text(encoding="utf-8")) for name in files]
+    return {feature["id"]: feature["geometry"] for each in collections for feature in each["features"]}

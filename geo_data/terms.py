@@ -5,8 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 LAYERS = ("zones", "interconnectors", "plants")
-SHIPPED = Path(__file__).parent / "shipped"
-"""The files of the layers, made from the tables by `geo_data.layers`, and `sha256.json`."""
+_FILES = Path(__file__).parent / "shipped"
+SHIPPED = {"spec": _FILES, "europe": _FILES / "europe"}
+"""By set of zones, the files of the layers, made from the tables by `geo_data.layers`, and `sha256.json`.
+
+All sets have the plants of `spec`.
+"""
 
 LICENCE = {
     "zones": "Public domain, NLOD 2.0 (Norway), MIT. See /docs.",

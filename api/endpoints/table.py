@@ -10,6 +10,7 @@ from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, of_one_zone, of_several_zones, takes
 from api.geo import parameters as geo
 from api.series import formats
+from warehouse.market.further_zones import NAME_OF_SET, SPEC
 from warehouse.market.metrics import PUBLIC
 from warehouse.market.zones import ZONES
 
@@ -177,10 +178,12 @@ _OPERATION = (
              "feed and zone the newest row, when the next is due, and the last success.", media=_TEXT, token=True),
 )
 _LAYERS = {
-    "zones": "Boundaries of the zones, at two levels of detail; `at` finds the zone of a point. As `pmtiles`: vector "
-             "tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by ranges.",
+    "zones": "Boundaries of the zones, at two levels of detail; `at` finds the zone of a point."
+             + (" As `pmtiles`: vector tiles in one file (layer `zones`, `promoteId: id`), which MapLibre reads by "
+                "ranges." if NAME_OF_SET else ""),
     "interconnectors": "Lines between zones, each with the zone ids at its ends.",
-    "plants": "Points with capacity, fuel and zone.",
+    "plants": "Points with capacity, fuel and zone."
+              + ("" if NAME_OF_SET == SPEC else " The zones that EMDS_ZONES adds have none."),
     "live": "Each zone with its latest price, demand, net import and carbon intensity and each one's band among the "
             "zone's own last 30 days; `flows` holds the newest flow of each border. Rounded to whole currency units, "
             "100 MW and 10 g (`rounded: true`): exact figures are the snapshot's. One document a publication.",

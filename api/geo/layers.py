@@ -3,39 +3,28 @@
 Made once a publication from the layer's GeoJSON. `bbox` means that the geometry has a point in common with the box,
 edges included, as `intersects` in PostGIS, shapely and OGC API Features; it needs no geometry library.
 
-In CSV, GeoParquet and FlatGeobuf a layer is cut down to chosen features without decoding them: all documents of a layer
-hold its features in one order, so that a position is valid in each.
+`warehouse.documents.feature_files` cuts the other formats: a position is valid in each.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import orjson
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from warehouse.documents.feature_files import Positions
 from warehouse.market.metrics import AWAITED
 
 Box = tuple[float, float, float, float]
 """West, south, east, north in degrees; west > east crosses the antimeridian."""
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Positions = NDArray[np.intp]
-Extent = Sequence[float] | None
-Cut = Callable[[Positions, Extent], bytes]
-"""Gives the features at some positions as a file, whose extent is the second argument."""
-
-_ENVELOPE, _COUNT = 1, 8
-"""Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
-_NO_EXTENT = (float("inf"), float("inf"), float("-inf"), float("-inf"))
-"""The extent of a file without features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,70 +135,6 @@ def _meets(segments: Floats, box: Box) -> bool:
     upward = (y1 > south) != (y2 > south)
     x1, y1, x2, y2 = segments[:, upward]
     return bool(np.count_nonzero(x1 + (south - y1) * (x2 - x1) / (y2 - y1) > west) % 2)
-
-
-def cut_csv(body: bytes) -> Cut:
-    """A heading and rows of CRLF lines; no field of ours holds a line break."""
-    heading, *rows = body.splitlines(keepends=True)
-    return lambda positions, _extent: heading + b"".join(rows[place] for place in positions)
-
-
-def cut_flatgeobuf(body: bytes) -> Cut:
-    """Magic bytes, header, and features that each state their own length: a file without packed index.
-
-    Raises ValueError where the header does not state envelope and count.
-    """
-    end = 12 + struct.unpack_from("<I", body, 8)[0]
-    whole, features, at = body[:end], [], end
-    while at < len(body):
-        following = at + 4 + struct.unpack_from("<I", body, at)[0]
-        features.append(body[at:following])
-        at = following
-    reference, count_at = _field(whole, _ENVELOPE), _field(whole, _COUNT)
-    envelope_at = reference + struct.unpack_from("<I", whole, reference)[0] + 4
-
-    def cut(positions: Positions, extent: Extent) -> bytes:
-        header = bytearray(whole)
-        struct.pack_into("<4d", header, envelope_at, *(extent or _NO_EXTENT))
-        struct.pack_into("<Q", header, count_at, len(positions))
-        return bytes(header) + b"".join(features[place] for place in positions)
-
-    return cut
-
-
-def _field(header: bytes, number: int) -> int:
-    """Offset of a field's bytes, read from the table's vtable (FlatBuffers internals)."""
-    table = 12 + int(struct.unpack_from("<I", header, 12)[0])
-    vtable = table - int(struct.unpack_from("<i", header, table)[0])
-    entry = vtable + 4 + 2 * number
-    known = vtable + struct.unpack_from("<H", header, vtable)[0]
-    offset = int(struct.unpack_from("<H", header, entry)[0]) if entry < known else 0
-    if not offset:
-        raise ValueError("a FlatGeobuf header without envelope or count")
-    return table + offset
-
-
-def cut_geoparquet(body: bytes) -> Cut:
-    """The table of a GeoParquet document."""
-    table = pq.ParquetFile(io.BytesIO(body)).read()  # `read_table` would load pyarrow.dataset, 25 MB
-
-    def cut(positions: Positions, extent: Extent) -> bytes:
-        metadata = dict(table.schema.metadata)
-        geo = orjson.loads(metadata[b"geo"])
-        column = geo["columns"][geo["primary_column"]]
-        column.pop("bbox", None)
-        if extent is not None:
-            column["bbox"] = list(extent)
-        out = io.BytesIO()
-        chosen = table.take(positions).replace_schema_metadata({**metadata, b"geo": orjson.dumps(geo)})
-        pq.write_table(chosen, out, compression="zstd")
-        return out.getvalue()
-
-    return cut
-
-
-CUTS: dict[str, Callable[[bytes], Cut]] = {"csv": cut_csv, "fgb": cut_flatgeobuf, "parquet": cut_geoparquet}
-"""By `format`, from a document of the layer; GeoJSON is cut by `GeoLayer.collection`."""
 
 
 def properties_csv(layer: GeoLayer) -> bytes:

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 import numpy as np
 import orjson
 
-from api.geo.layers import GeoLayer, Positions
+from api.geo.layers import GeoLayer
 from api.geo.parameters import PARAMETERS, ROOT, TITLES
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
@@ -24,6 +24,7 @@ from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from api.settings import is_loopback
+from warehouse.documents.feature_files import Positions
 from warehouse.market import clock
 from warehouse.store import layout
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from api.geo.layers import Box
 from api.http.parameters import Parameter, choice, number, whole, words, zones
+from warehouse.market.further_zones import NAME_OF_SET, SPEC
 from warehouse.market.vocabulary import PLANT_FUELS
 
 FLOOR_MW = 250
@@ -22,8 +23,10 @@ MEDIA = {
     "pmtiles": "application/vnd.pmtiles",
 }
 """Media type of each `format`, in the order of preference."""
+UNCUT = ("topojson", "pmtiles")
+"""Formats that hold the whole layer: no filter applies to them, and a list of zones has none of them."""
 FORMATS = {
-    "zones": tuple(MEDIA),
+    "zones": tuple(format_ for format_ in MEDIA if NAME_OF_SET or format_ not in UNCUT),
     "interconnectors": ("geojson", "csv", "parquet", "fgb"),
     "plants": ("geojson", "csv", "parquet", "fgb"),
     "live": ("geojson", "csv"),
@@ -37,8 +40,6 @@ TITLES = {
     "live": "Zones with their newest figures, rounded",
     "flows": "Interconnectors with their newest flow, rounded",
 }
-UNCUT = ("topojson", "pmtiles")
-"""Formats that hold the whole layer: no filter applies to them."""
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*", re.IGNORECASE)
 
 
@@ -79,10 +80,11 @@ def _numbers_schema(least: int, most: int) -> dict[str, Any]:
     return {"type": "array", "items": {"type": "number"}, "minItems": least, "maxItems": most}
 
 
+_SIZES = {SPEC: (45, 245, 64, 325)}.get(NAME_OF_SET or "", (77, 480, 110, 610))
 DETAIL = choice(
     "detail",
-    "`low`: for maps on the web (45 kB compressed); `high`: for analysis (245 kB). "
-    "Tiles: up to zoom 3 (64 kB) or 6 (325 kB).",
+    f"`low`: for maps on the web ({_SIZES[0]} kB compressed); `high`: for analysis ({_SIZES[1]} kB)."
+    + (f" Tiles: up to zoom 3 ({_SIZES[2]} kB) or 6 ({_SIZES[3]} kB)." if NAME_OF_SET else ""),
     ("low", "high"),
     "low",
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from api.documents.document_cache import DocumentCache
 from api.geo.geoparquet import write_lines
-from api.geo.layers import CUTS, Cut, GeoLayer, Positions, cut_csv, properties_csv
+from api.geo.layers import GeoLayer, properties_csv
 from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
 from api.http.codings import pack, tag_of
@@ -19,6 +19,7 @@ from api.http.messages import Headers, HttpRequest, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
 from api.service import Service
+from warehouse.documents.feature_files import CUTS, Cut, Positions, cut_csv
 from warehouse.market import clock
 from warehouse.store import layout
 

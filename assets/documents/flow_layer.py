@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 import orjson
 
-from assets.documents.geo_layers import document
+from assets.documents.geo_layers import lines
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.store import artefact, layout
@@ -27,7 +26,7 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, head: Mapping[str, 
 
     def merge(before: Any) -> bytes:
         former = {feature["id"]: feature["properties"] for feature in (before or {"features": []})["features"]}
-        features = [_feature(line, known, former.get(line["id"], {}), catalogue) for line in _lines()]
+        features = [_feature(line, known, former.get(line["id"], {}), catalogue) for line in lines()]
         top = {
             "type": "FeatureCollection",
             "name": "flows",
@@ -79,9 +78,3 @@ def _feature(
 def _extent(features: list[Body]) -> list[float]:
     boxes = [feature["bbox"] for feature in features]
     return [edge(box[side] for box in boxes) for side, edge in enumerate((min, min, max, max))]
-
-
-@cache
-def _lines() -> tuple[dict[str, Any], ...]:
-    """Return the features of the interconnector layer as it is shipped."""
-    return tuple(orjson.loads(document("geo/interconnectors.geojson"))["features"])

@@ -18,11 +18,11 @@ from flask.testing import FlaskClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from api.geo.layers import cut_flatgeobuf
 from geo_data import table_rows
 from geo_data.terms import ATTRIBUTION, LICENCE
 from geo_data.terms import LAYERS as DATA_LAYERS
 from tests.api.geo_answers import CUT_FORMATS, LAYERS, documents, frame_of, ids, index_of, served_layers
+from warehouse.documents.feature_files import cut_flatgeobuf
 from warehouse.market.vocabulary import PLANT_FUELS, Fuel
 from warehouse.market.zones import ZONES
 

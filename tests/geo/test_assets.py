@@ -13,6 +13,7 @@ from assets import document_assets
 from assets.documents import geo_layers
 from geo_data.terms import SHIPPED
 from warehouse.errors import DamagedFile
+from warehouse.market.further_zones import SPEC
 from warehouse.store import artefact
 from warehouse.store.storage import Folder
 
@@ -35,7 +36,7 @@ def test_a_run_publishes_its_layer_alone(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_keeps_its_layer_from_publication(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shipped = shutil.copytree(SHIPPED, tmp_path / "shipped")
+    shipped = shutil.copytree(SHIPPED[SPEC], tmp_path / "shipped")
     body = bytearray((shipped / "plants.csv").read_bytes())
     body[1000] ^= 1
     (shipped / "plants.csv").write_bytes(body)

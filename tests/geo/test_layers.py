@@ -18,7 +18,8 @@ from pmtiles.reader import MemorySource, all_tiles
 
 from assets.documents import geo_layers, map_layer
 from geo_data import layers, table_rows
-from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE
+from geo_data.terms import ATTRIBUTION, LAYERS, LICENCE, SHIPPED
+from warehouse.market.further_zones import EUROPE, SPEC
 from warehouse.market.zones import ZONES
 from warehouse.store import artefact
 from warehouse.store.storage import Folder
@@ -79,7 +80,7 @@ def test_a_zone_says_what_the_zone_table_says(documents: dict[str, bytes]) -> No
 
 def test_a_zone_without_a_map_record_costs_only_its_own_footprint(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = [record for record in table_rows.zones() if record.id != "AT"]
-    monkeypatch.setattr(table_rows, "zones", lambda: kept)
+    monkeypatch.setattr(table_rows, "zones", lambda _zone_set: kept)
     drawn = [record.id for record in kept]
     assert {tuple(f["id"] for f in features) for features in layers.zone_features().values()} == {tuple(drawn)}
     shapes = {zone: feature for zone, feature in geo_layers.zone_shapes().items() if zone != "AT"}
@@ -139,13 +140,16 @@ def test_a_missing_year_stays_missing_and_a_year_stays_whole(documents: dict[str
     assert documents["geo/plants.csv"].count(b"\r\n") == len(plants) + 1
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_the_shipped_files_are_what_the_tables_give(documents: dict[str, bytes], layer: str) -> None:
+SHIPPED_LAYERS = [(SPEC, layer) for layer in LAYERS] + [(EUROPE, "zones"), (EUROPE, "interconnectors")]
+
+
+@pytest.mark.parametrize(("zone_set", "layer"), SHIPPED_LAYERS)
+def test_the_shipped_files_are_what_the_tables_give(zone_set: str, layer: str) -> None:
     """Of compressed formats the content is compared: their bytes follow the version of zlib and GDAL."""
-    fresh = layers.documents(layer)
-    assert set(fresh) == set(geo_layers.hashes(layer)), "make layers"
+    fresh = layers.documents(layer, zone_set)
+    assert set(fresh) == set(geo_layers._names(layer, SHIPPED[zone_set])), "make layers"
     for name, body in fresh.items():
-        shipped = documents[name]
+        shipped = geo_layers.document(name, SHIPPED[zone_set])
         if name.endswith(".pmtiles"):
             assert list(all_tiles(MemorySource(body))) == list(all_tiles(MemorySource(shipped))), "make layers"
         elif name.endswith((".parquet", ".fgb")):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from datetime import date
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def line(**changes: object) -> Interconnector:
 
 def test_the_kept_tables_pass_every_check() -> None:
     faults = {(layer, name): faults for layer, named in findings.every().items() for name, faults in named.items()}
-    assert len(faults) == 19
+    assert len(faults) == 31
     assert {key: faults for key, faults in faults.items() if faults} == {}
 
 
@@ -41,9 +42,10 @@ def test_every_zone_has_a_record_and_a_footprint_at_both_levels() -> None:
 
 @pytest.mark.slow
 def test_the_label_stands_on_its_zone() -> None:
-    for detail in ("low", "high"):
-        for zone in table_rows.zones():
-            shape = shapely.from_geojson(json.dumps(table_rows.geometries(detail)[zone.id]))
+    for zone_set, detail in product(table_rows.SETS, ("low", "high")):
+        geometries = table_rows.geometries(detail, zone_set)
+        for zone in table_rows.zones(zone_set):
+            shape = shapely.from_geojson(json.dumps(geometries[zone.id]))
             assert shape.contains(shapely.Point(zone.label_lon, zone.label_lat)), (zone.id, detail)
 
 
@@ -127,8 +129,8 @@ def test_checks_find_foreign_words_and_small_plants() -> None:
     assert len(checks.vocabulary(wrong)) == 7
     outside = {"to_zone": None, "neighbour": "Andorra"}
     wrong = [line(to_zone="FR"), line(to_zone="IE"), line(neighbour="Andorra"), line(to_zone=None)]
-    assert checks.ends([line(), line(**outside)]) == []
-    assert len(checks.ends([*wrong, line(to_zone=None, neighbour="CH")])) == 5
+    assert checks.ends([line(), line(**outside)], ZONES) == []
+    assert len(checks.ends([*wrong, line(to_zone=None, neighbour="CH")], ZONES)) == 5
 
 
 def test_checks_find_lines_that_end_elsewhere() -> None:
