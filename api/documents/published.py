@@ -103,11 +103,13 @@ def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
     entries = [e for e in members["publishers"] if all(e[name] == value for name, value in wanted.items())]
     wanted.pop("month", None)
     scores = [e for e in members.get("scores", ()) if all(e[name] == value for name, value in wanted.items())]
+    shares = [e for e in members.get("shares", ()) if query["source"] in (None, e["source"]) and not query["feed"]]
     return {
         **{name: members[name] for name in _HEAD},
         "count": len(entries),
         "publishers": entries,
         "scores": scores,
+        "shares": shares,
     }
 
 

@@ -26,6 +26,7 @@ from api.series import formats
 from api.series.query import DEFAULT_LIMIT, MOST_ROWS, Cursor
 from warehouse.figures.horizon import LONGEST_HOURS, MOST_SLOTS
 from warehouse.figures.resample import LONGEST
+from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market import metrics
 from warehouse.market.clock import HOUR
 from warehouse.market.metrics import CURRENT, PUBLIC, SCALAR
@@ -113,10 +114,12 @@ BETWEEN = civil_times(
     "between", "Only between these times of the zone's civil day, in quarter hours, across midnight too: "
     "`22:00-07:00`.")
 FIND = choice(
-    "find", "`lowest`: the cheapest block. `highest`: the most expensive block.", ("lowest", "highest"), "lowest")
+    "find", "`lowest`: the cheapest block. `highest`: the most expensive block. Default: `highest` with "
+    "`metric=wind_solar`, else `lowest`.", ("lowest", "highest"))
 WINDOW_METRIC = choice(
-    "metric", "What is compared; carbon intensity is known ahead in GB and DK-1.",
-    [metric for metric, of in metrics.METRICS.items() if of.in_windows], "price")
+    "metric", "What is compared. Carbon intensity is known ahead in GB and DK-1; `wind_solar`, the share of wind and "
+    "solar in demand, in Europe, GB and US-CAISO.",
+    [*(metric for metric, of in metrics.METRICS.items() if of.in_windows), WIND_SOLAR], "price")
 FORECAST = choice(
     "kind", "`forecast`: what the zone's own publisher expects, in place of readings, by default in the 24 hours from "
     "the start of this one; never both in one answer. How to read it: /docs/forecasts.", ("actual", "forecast"),

@@ -118,8 +118,9 @@ TOOLS = dict((
     _tool(
         "find_window", "Find the cheapest or dearest hours ahead",
         "Finds the contiguous block of hours with the lowest or highest mean among day-ahead prices, else by the "
-        "operator's own forecast (price in Australia, carbon in GB and DK-1), and whether it is now; with "
-        "slots single intervals, with kwh and kw the cost. Where nothing is known ahead available is false.",
+        "operator's own forecast (price in Australia, carbon in GB and DK-1; wind_solar, in % of demand, in Europe, GB "
+        "and US-CAISO), and whether it is now; with slots single intervals, with kwh and kw the cost. Where nothing is "
+        "known ahead available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
          takes.FIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
         _schema("Windows", start_time=_TIME), answers.find_window),

@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from api.access.key_spelling import KEY_PATTERN
 from warehouse.figures.resample import LONGEST
+from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market.clock import LAST_INSTANT, RESOLUTIONS
 from warehouse.market.metrics import METRICS, PUBLIC, SCALAR
 from warehouse.market.vocabulary import PLANT_FUELS, Fuel
@@ -79,7 +80,7 @@ WORDS: dict[str, Schema] = {
     "ZoneId": choice(*ZONES),
     "MetricName": choice(*PUBLIC),
     "FileMetric": choice(*METRICS),
-    "WindowMetric": choice(*(metric for metric, of in METRICS.items() if of.in_windows)),
+    "WindowMetric": choice(*(metric for metric, of in METRICS.items() if of.in_windows), WIND_SOLAR),
     "RecordMetric": choice(*SCALAR),
     "WindowFind": choice("lowest", "highest"),
 }

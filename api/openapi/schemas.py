@@ -130,6 +130,10 @@ SCHEMAS: dict[str, Schema] = {
         "count",
         ("publishers", "One entry a feed and month.", listed("Publisher")),
         ("scores", "One entry per zone, metric, fuel and feed that forecasts it.", listed("ForecastScores")),
+        ("shares", "One entry per zone with a share of wind and solar in demand.", listed(record(
+            "zone", "source", "unit", "start", "end",
+            ("mae_by_hour", "Mean absolute error 1, 2, ... 48 hours ahead, in percentage points.",
+             listed("number?"))))),
         "sample?"),
     "ForecastScores": record(
         "zone", "metric",

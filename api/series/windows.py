@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 from api.documents.catalogue_reader import Catalogue, stored_metric
 from api.documents.document_cache import DocumentCache
@@ -19,36 +19,38 @@ from api.http.problems import ParameterFault
 from api.http.times import to_unix
 from api.series.page import whole_window
 from api.series.query import SeriesRequest
+from api.series.wind_solar import Forecasts, missing_forecast, read_forecasts, require_forecasts
 from api.service import Service
 from warehouse.documents import health
 from warehouse.documents.catalogue_entries import CatalogueFeed
 from warehouse.figures import horizon
 from warehouse.figures.horizon import METHOD, WindowQuery, rounded
+from warehouse.figures.wind_solar import WIND_SOLAR, shares
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
-from warehouse.market.vocabulary import Metric, forecast_of
+from warehouse.market.vocabulary import Forecast, Metric, forecast_of
 from warehouse.market.zones import zone
 from warehouse.rows.forecasts import Pick
 from warehouse.store import layout
 
 _USUAL_HOURS = 3
-_MOST_STEPS = 2
-"""A forecast is used until its publisher has had so many chances to renew it."""
 REASONS = {
+    f"{Forecast.DEMAND}_missing": "The publisher's forecast of demand does not cover the requested time.",
+    f"{Forecast.MIX}_missing": "The publisher's forecast of wind and solar does not cover the requested time.",
     "nothing_ahead": "No day-ahead auction of it can be had here, and no operator publishes a forecast of it.",
     "not_known_yet": "Nothing is published yet for the time that was asked for.",
     "forecast_too_old": "The operator's newest forecast is older than two of the steps in which it is published.",
     "horizon_too_short": "Nothing so long fits into what is known of the time that was asked for.",
 }
 _CARBON_HINT = " With metric=carbon the hours are compared by the operator's forecast of carbon intensity."
-_COST_NOTES = {
+_COST_NOTES: dict[str, str] = {
     Metric.PRICE: "The energy at this price alone: tariff, network charges and tax are not known here.",
     **dict.fromkeys((Metric.CARBON, Metric.CARBON_INTENSITY), "The CO2 of the energy at this intensity."),
 }
 
 
-WindowQuestion = tuple[str, Metric, WindowQuery, tuple[float, float] | None]
-"""One question, checked: zone, metric, what is looked for, and the energy in kWh with the power in kW, if named."""
+WindowQuestion = tuple[str, str, WindowQuery, tuple[float, float] | None]
+"""One question, checked: zone, metric or `wind_solar`, what is looked for, and kWh with kW, if named."""
 
 
 def _windows(service: Service, request: HttpRequest, query: dict[str, Any], zone: str) -> Response:
@@ -64,10 +66,13 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
 
     Raises UnknownZone, MetricNotAvailable, Withheld; Problem 400 for parameters that do not fit each other.
     """
-    metric, now = Metric(query["metric"]), clock.now()
-    stored_metric(catalogue, zone_id, metric, day_ahead=False)
-    if metric is Metric.PRICE and zone(zone_id).day_ahead_metric is not None:
-        stored_metric(catalogue, zone_id, metric, day_ahead=True)
+    metric, now = query["metric"], clock.now()
+    if metric == WIND_SOLAR:
+        require_forecasts(catalogue, zone_id)
+    else:
+        stored_metric(catalogue, zone_id, Metric(metric), day_ahead=False)
+    if metric == Metric.PRICE and zone(zone_id).day_ahead_metric is not None:
+        stored_metric(catalogue, zone_id, Metric.PRICE, day_ahead=True)
     start, end = (to_unix(name, query[name], (zone_id,), now) for name in ("from", "to"))
     hours = None if query["hours"] == _USUAL_HOURS * HOUR else query["hours"]  # the default, sent, fits everything
     sent = {**query, "hours": hours}
@@ -92,7 +97,8 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
                 f"lasts {_number(longest)} hours, and the block {_number(seconds)}: name a longer span, or fewer hours"
             )
             raise parameters.invalid([ParameterFault("between", "out-of-range", detail)])
-    wanted = WindowQuery(query["find"], seconds, query["slots"], start, end, query["within"], query["between"])
+    usual: Literal["lowest", "highest"] = "highest" if metric == WIND_SOLAR else "lowest"
+    wanted = WindowQuery(query["find"] or usual, seconds, query["slots"], start, end, query["within"], query["between"])
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 
 
@@ -105,23 +111,24 @@ def answer(service: Service, question: WindowQuestion, sample: bool) -> dict[str
 
 
 def _body(
-    service: Service, zone_id: str, metric: Metric, wanted: WindowQuery, energy: tuple[float, float] | None, now: int
+    service: Service, zone_id: str, metric: str, wanted: WindowQuery, energy: tuple[float, float] | None, now: int
 ) -> dict[str, Any]:
     catalogue = service.documents.catalogue
     body: dict[str, Any] = {
         "zone": zone_id,
-        "metric": metric.value,
+        "metric": metric,
         "find": wanted.find,
         "hours": _number(wanted.seconds) if wanted.slots is None else None,
         "within_hours": None if wanted.within is None else _number(wanted.within),
     }
     if wanted.between is not None:
         body["between"] = "-".join(f"{minute // 60:02}:{minute % 60:02}" for minute in wanted.between)
-    auction, series = zone(zone_id).day_ahead_metric if metric is Metric.PRICE else None, metric
-    if metric is Metric.CARBON:
+    auction = zone(zone_id).day_ahead_metric if metric == Metric.PRICE else None
+    series = Metric.MIX if metric == WIND_SOLAR else Metric(metric)
+    named = (auction or forecast_of(series)).value
+    if series is Metric.CARBON:
         series = zone(zone_id).carbon_metric
         body["carbon_basis"] = zone(zone_id).describe_carbon(series)["basis"]
-    named = (auction or forecast_of(metric)).value
     feeds = catalogue.served_feeds(zone_id, named)
 
     def end(codes: Iterable[str] = ()) -> dict[str, Any]:
@@ -132,20 +139,30 @@ def _body(
         return {**body, "available": False, "reason": reason, "detail": REASONS[reason] + hint, **end(codes)}
 
     if not auction and not feeds:
-        hint = _CARBON_HINT if metric is Metric.PRICE and _is_carbon_forecast(catalogue, zone_id) else ""
+        hint = _CARBON_HINT if metric == Metric.PRICE and _is_carbon_forecast(catalogue, zone_id) else ""
         return unavailable("nothing_ahead", hint=hint)
     body |= {"market": "day_ahead", "basis": "auction"} if auction else {"basis": "operator_forecast"}
-    window, stored = horizon.window(now), (auction or forecast_of(series)).value
-    pick = None if auction else Pick()
-    request = SeriesRequest(metric, (zone_id,), (stored,), window.start, window.end, pick=pick)
-    rows = whole_window(service.reader, catalogue, request)
+    forecasts: Forecasts = {}
+    if metric == WIND_SOLAR:
+        forecasts = read_forecasts(service.reader, catalogue, zone_id, now)
+        rows = shares(zone_id, forecasts[Forecast.MIX][0], forecasts[Forecast.DEMAND][0])
+    else:
+        window, stored = horizon.window(now), auction or forecast_of(series)
+        pick = None if auction else Pick()
+        request = SeriesRequest(series, (zone_id,), (stored.value,), window.start, window.end, pick=pick)
+        rows = whole_window(service.reader, catalogue, request)
+        if isinstance(stored, Forecast):
+            forecasts = {stored: (rows, max(feed.step_s for feed in feeds))}
+
+    def reason_without_rows(at: int, otherwise: str) -> str:
+        missing = missing_forecast(forecasts, at)
+        return otherwise if missing is None else f"{missing}_missing"
+
     ahead = horizon.known_ahead(rows, now)
-    step = max((60 * feed.every_minutes for feed in feeds), default=0)
-    too_old = now - _MOST_STEPS * step  # a forecast that was published before
-    if ahead is None or (ahead.published_at is not None and ahead.published_at < too_old):
+    if ahead is None or any(horizon.is_too_old(*forecast, now) for forecast in forecasts.values()):
         known = horizon.intervals(rows)
         body["horizon"] = {"next_auction_by": _due(feeds, known[-1].end if known else now) if auction else None}
-        return unavailable("not_known_yet" if auction or not known else "forecast_too_old")
+        return unavailable(reason_without_rows(now, "not_known_yet" if auction or not known else "forecast_too_old"))
     found = horizon.find(ahead, wanted, zone(zone_id).tz)
     codes = [code for code in ahead.sources if code in catalogue.sources and not catalogue.sources[code].withheld]
     body["horizon"] = {
@@ -157,7 +174,8 @@ def _body(
     if ahead.published_at is not None:
         body["published_at"] = ahead.published_at
     if found.members is None:
-        return unavailable("not_known_yet" if found.nothing_yet else "horizon_too_short", codes)
+        reason = "not_known_yet" if found.nothing_yet else "horizon_too_short"
+        return unavailable(reason_without_rows(max(found.until, wanted.start or 0), reason), codes)
     body |= {"available": True, "unit": ahead.unit, **found.members}
     body["horizon"]["mean"] = body.pop("mean_of_horizon")
     if "slots" in body:
@@ -165,8 +183,8 @@ def _body(
     if ahead.published_at is not None:
         last = body["slots"][-1] if "slots" in body else body
         body["lead_s"] = last["start"] - ahead.published_at
-        body["error"] = _error(service.documents, zone_id, series, body["lead_s"])
-    if energy is not None:
+        body["error"] = _error(service.documents, zone_id, metric if metric == WIND_SOLAR else series, body["lead_s"])
+    if energy is not None and metric in _COST_NOTES:
         currency, _, per = ahead.unit.rpartition("/")  # money of a price per MWh, grams of an intensity per kWh
         cost = Fraction(repr(energy[0])) * found.exact / (1000 if per == "MWh" else 1)
         parts = {"value": rounded(cost, 4), "unit": currency, "kwh": energy[0], "kw": energy[1]}
@@ -179,11 +197,12 @@ def _is_carbon_forecast(catalogue: Catalogue, zone_id: str) -> bool:
     return bool(catalogue.served_feeds(zone_id, f"{zone(zone_id).carbon_metric}_forecast"))
 
 
-def _error(documents: DocumentCache, zone_id: str, metric: Metric, lead_s: int) -> float | None:
+def _error(documents: DocumentCache, zone_id: str, metric: str, lead_s: int) -> float | None:
     """The forecast's measured mean absolute error so far ahead, in whole hours, up; None where none is measured."""
     measured = documents.get(layout.PUBLISHERS)
-    scores = measured.json.get("scores", ()) if measured else ()
-    errors = next((one["mae_by_hour"] for one in scores if (one["zone"], one["metric"]) == (zone_id, metric)), ())
+    entries = measured.json.get("shares" if metric == WIND_SOLAR else "scores", ()) if measured else ()
+    own = (one for one in entries if one["zone"] == zone_id and one.get("metric", WIND_SOLAR) == metric)
+    errors = next((one["mae_by_hour"] for one in own), ())
     return dict(enumerate(errors, 1)).get(max(1, ceil(lead_s / HOUR)))
 
 

@@ -58,6 +58,7 @@ def measure(storage: Storage, sources: Mapping[str, Source], rights: Collection[
         "months": months,
         "publishers": entries,
         "scores": scores.measure(storage, sources, kept_out, now),
+        "shares": scores.measure_shares(storage, sources, kept_out, now),
     }
 
 

@@ -1,4 +1,7 @@
-"""Scores of the publishers' forecasts over the last 30 days, feed by feed and zone by zone: docs/publishers.md."""
+"""Scores of the publishers' forecasts over the last 30 days, feed by feed and zone by zone: docs/publishers.md.
+
+And the error of the share of wind and solar, which two forecasts of one publisher make up: docs/windows.md.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,19 @@ from typing import Any
 import numpy as np
 
 from warehouse.errors import StorageError
-from warehouse.figures.forecast_scores import LEADS, mae, score
+from warehouse.figures.forecast_scores import LEADS, LEAST, mae, score
+from warehouse.figures.wind_solar import shares
 from warehouse.market.clock import DAY, HOUR, Window, months
 from warehouse.market.feeds import Feed, Source
 from warehouse.market.metrics import METRICS
 from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import ZONES
+from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Versions, concat
 from warehouse.series import month_versions
 from warehouse.series.month_versions import Month
 from warehouse.series.reader import Reader
-from warehouse.series.row_columns import RowColumns
+from warehouse.series.row_columns import RowColumns, sides_of
 from warehouse.store.storage import Storage
 
 DAYS = 30
@@ -32,8 +37,7 @@ def measure(
     storage: Storage, sources: Mapping[str, Source], kept_out: Collection[str], now: int
 ) -> list[dict[str, Any]]:
     """Return an entry per zone, metric, fuel and feed that forecasts it and may be redistributed."""
-    end = now - now % HOUR
-    window = Window(end - DAYS * DAY, end)
+    window = _window(now)
     feeds = [feed for source in sources.values() for feed in source.feeds if feed.id not in kept_out]
     return [
         entry
@@ -45,11 +49,68 @@ def measure(
     ]
 
 
+def measure_shares(
+    storage: Storage, sources: Mapping[str, Source], kept_out: Collection[str], now: int
+) -> list[dict[str, Any]]:
+    """Return an entry per zone with forecasts of the mix and of demand by one publisher."""
+    window, entries = _window(now), []
+    for source in sources.values():
+        feeds = [feed for feed in source.feeds if feed.id not in kept_out]
+        for zone in ZONES:
+            own = {
+                m: [f.id for f in feeds if f.carries(m) and zone in f.zones] for m in (Forecast.MIX, Forecast.DEMAND)
+            }
+            try:
+                errors = _errors_of_share(storage, zone, own, window) if all(own.values()) else None
+            except StorageError:
+                continue  # `emds verify` names the file
+            if errors is not None:
+                span = {"start": window.start, "end": window.end}
+                entries.append({"zone": zone, "source": source.code, "unit": "%", **span, "mae_by_hour": errors})
+    return entries
+
+
+def _errors_of_share(
+    storage: Storage, zone: str, feeds: Mapping[Forecast, list[str]], window: Window
+) -> list[float | None] | None:
+    """Return the share's mean absolute error 1, 2, ... hours ahead, in percentage points.
+
+    None without forecasts or readings.
+    """
+    versions = [_versions(storage, own, zone, metric, window) for metric, own in feeds.items()]
+    readings = [Reader(storage, 0).read(zone, actual_of(metric), "net", window) for metric in feeds]
+    if not (all(map(len, versions)) and all(map(len, readings))):
+        return None
+    seconds = [*(of.seconds() for of in versions), *(rows.seconds() for rows in readings)]
+    step = max(int(of.max(initial=0)) for of in seconds)
+    came = shares(zone, readings[0], readings[1], step)
+
+    def error(lead_s: int) -> float | None:
+        picked = [Pick(lead_s=lead_s).choose(of, {label.feed: 1 for label in of.labels}) for of in versions]
+        mix, demand = (sides_of(of)["net"] for of in picked)
+        expected = shares(zone, mix, demand, step)
+        _, here, there = np.intersect1d(expected.ts, came.ts, assume_unique=True, return_indices=True)
+        away = np.abs(expected.value[here] - came.value[there])
+        return round(float(away.mean()), 4) if len(away) >= LEAST else None
+
+    return [error(hour * HOUR) for hour in range(1, HOURS + 1)]
+
+
+def _window(now: int) -> Window:
+    end = now - now % HOUR
+    return Window(end - DAYS * DAY, end)
+
+
+def _versions(storage: Storage, feeds: Collection[str], zone: str, metric: Forecast, window: Window) -> Versions:
+    """Return the versions of a forecast by some feeds, of the months of a window. Raises StorageError."""
+    every = concat([month_versions.read(storage, Month(metric, zone, month)) for month in months(window)])
+    return every.take(every.where(lambda labels: labels.feed in feeds)).compact()
+
+
 def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> Iterator[dict[str, Any]]:
     """Yield an entry for each fuel that the feed forecasts; one without a fuel of other metrics."""
     try:
-        every = concat([month_versions.read(storage, Month(metric, zone, month)) for month in months(window)])
-        versions = every.take(every.where(lambda labels: labels.feed == feed.id)).compact()
+        versions = _versions(storage, [feed.id], zone, metric, window)
         actual = Reader(storage, 0).read(zone, actual_of(metric), "net", Window(window.start - _BEFORE, window.end))
         capacity = _capacity(storage, zone, window.end) if metric is Forecast.MIX else {}
     except StorageError:
@@ -65,7 +126,7 @@ def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: 
 def _with_fuel(entry: dict[str, Any], fuel: str, capacity: float | None) -> dict[str, Any]:
     """Return an entry with its fuel, and errors in percent of the installed capacity if that is known."""
     leads = [
-        {**lead, "mae_pct_of_capacity": lead["mae"] and capacity and round(100 * lead["mae"] / capacity, 4)}
+        {**lead, "mae_pct_of_capacity": capacity and lead["mae"] and round(100 * lead["mae"] / capacity, 4)}
         for lead in entry["leads"]
     ]
     return {"zone": entry["zone"], "metric": entry["metric"], "fuel": fuel, **entry, "leads": leads}

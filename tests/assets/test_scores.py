@@ -94,6 +94,43 @@ def test_a_figure_needs_a_hundred_intervals_and_a_feed_that_may_be_passed_on(sto
     assert scores.measure(storage, {"elexon": replace(ELEXON["elexon"], feeds=())}, (), NOW) == []
 
 
+def test_the_share_of_wind_and_solar_is_scored_in_percentage_points(tmp_path: Path) -> None:
+    """Forecasts in half hours, readings of the mix in hours; the fuels and demand are published at different times."""
+    folder, random = Folder(tmp_path), np.random.default_rng(5)
+    modes.ensure(folder, "live")
+    first = NOW // HOUR * HOUR - 33 * 24 * HOUR
+    starts = [first + HALF * number for number in range(34 * 48)]
+    names = ("elexon.mix", "elexon.demand", "elexon.mix_forecast", "elexon.demand_forecast")
+    rows = {name: Rows() for name in names}
+    for fuel, size in (("solar", 4_000.0), ("wind_onshore", 9_000.0), (None, 25_000.0)):
+        of, name = ("MW", "30m", fuel), "demand" if fuel is None else "mix"
+        came = (size * (1.2 + np.sin(np.arange(len(starts)) / 9))).round()
+        hourly = came.reshape(-1, 2).mean(axis=1).tolist()
+        if name == "mix":
+            rows["elexon.mix"].extend(SeriesKey("GB", "mix", "MW", "1h", fuel), starts[::2], hourly)
+        else:
+            rows["elexon.demand"].extend(SeriesKey("GB", "demand", *of), starts, came.tolist())
+        for day in range(32):
+            for back in (7, 31):
+                ahead = slice(48 * day, 48 * day + 48)
+                expected = (came[ahead] * random.normal(1.02, 0.1 + back / 200, 48)).round(1).tolist()
+                key, issue = SeriesKey("GB", f"{name}_forecast", *of), starts[ahead][0] - back * HOUR - len(name) * 60
+                rows[f"elexon.{name}_forecast"].extend_vintage(key, issue, "body", starts[ahead], expected)
+    for name, own in rows.items():
+        folding.fold(folder, name, own, {}, {name: 1}, NOW, "live")
+    document = publishers.publish(folder, ELEXON, (), "live", NOW)
+    [share] = document["shares"]
+    assert {name: share[name] for name in ("zone", "source", "unit")} == {"zone": "GB", "source": "elexon", "unit": "%"}
+    assert all(error is not None for error in share["mae_by_hour"])
+    assert 1 < share["mae_by_hour"][6] < share["mae_by_hour"][47] < 20
+    assert differences(tmp_path)[0] == []
+    assert (
+        publishers.measure(folder, ELEXON, (), "live", NOW - 32 * 24 * HOUR)["shares"][0]["mae_by_hour"] == [None] * 48
+    )
+    for feed in names[2:]:
+        assert scores.measure_shares(folder, ELEXON, [feed], NOW) == []
+
+
 def test_wind_and_solar_are_scored_by_fuel_and_against_capacity(tmp_path: Path) -> None:
     folder, random = Folder(tmp_path), np.random.default_rng(7)
     modes.ensure(folder, "live")

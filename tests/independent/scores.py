@@ -124,6 +124,46 @@ def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
         yield {name: rounded(figure) for name, figure in found.items()}
 
 
+WIND_AND_SOLAR = ("wind", "wind_onshore", "wind_offshore", "solar")
+
+
+def share(parts: dict[str, dict[int, tuple[int, Fraction]]], zone: str, start: int, step: int) -> Fraction | None:
+    """Wind and solar in percent of demand over an interval that all rows fill whole, to four decimals."""
+    came = {name: mean(known, start, step) for name, known in parts.items()}
+    if None in came.values():
+        return None
+    load = came.pop("demand") + (came.get("solar", 0) if zone == "GB" else 0)  # type: ignore[operator]
+    return Fraction(repr(rounded(100 * sum(came.values()) / load))) if load > 0 else None  # type: ignore[arg-type]
+
+
+def errors_of_share(entry: dict[str, Any], home: Path) -> list[float | None]:
+    """The mean absolute error of the share of wind and solar 1, 2, ... 48 hours ahead."""
+    zone, span = entry["zone"], range(entry["start"], entry["end"])
+    tables, actual = {}, {}
+    for metric in ("mix", "demand"):
+        table = rows(home, f"{metric}_forecast", zone, "series", "history")
+        table = table[(table["source"].astype(str) == entry["source"]) & table["ts"].between(span.start, span.stop - 1)]
+        readings_of = rows(home, metric, zone, "series")
+        for fuel in WIND_AND_SOLAR if metric == "mix" else ("demand",):
+            own, came = (t if fuel == "demand" else t[t["fuel"].astype(str) == fuel] for t in (table, readings_of))
+            tables |= {fuel: own} if len(own) else {}
+            actual |= {fuel: readings(came)} if len(came) else {}
+    step = max(SECONDS[str(r)] for table in (*tables.values(), readings_of) for r in table["resolution"].unique())
+    step = max(step, *(seconds for known in actual.values() for seconds, _ in known.values()))
+    came_at = {start: share(actual, zone, start, step) for start in span[::step]}
+    found: list[float | None] = []
+    for hour in range(1, 49):
+        parts = {}
+        for name, table in tables.items():
+            early = table[table["published_at"] <= table["ts"] - 3600 * hour]
+            newest = early.sort_values(["ts", "published_at", "known_at"]).drop_duplicates("ts", keep="last")
+            parts[name] = readings(newest)
+        pairs = [(share(parts, zone, start, step), came) for start, came in came_at.items()]
+        errors = [abs(expected - came) for expected, came in pairs if expected is not None and came is not None]
+        found.append(rounded(sum(errors) / Fraction(len(errors))) if len(errors) >= 100 else None)
+    return found
+
+
 def installed(home: Path, zone: str, fuel: str, end: int) -> Fraction | None:
     """Installed MW of a fuel in the newest year that began before an instant; None if none is published."""
     if not (home / "series" / "metric=capacity" / f"zone={zone}").exists():
@@ -140,8 +180,13 @@ def rounded(figure: Any) -> Any:
 
 def differences(home: Path) -> tuple[list[str], int]:
     """What the published document says otherwise, and how many figures it states."""
-    entries = json.loads((home / "published" / "publishers.json").read_text())["scores"]
-    wrong, figures = [], 0
+    document = json.loads((home / "published" / "publishers.json").read_text())
+    entries, wrong, figures = document["scores"], [], 0
+    for entry in document["shares"]:
+        computed_errors = errors_of_share(entry, home)
+        figures += sum(error is not None for error in computed_errors)
+        if entry["mae_by_hour"] != computed_errors:
+            wrong.append(f"{entry['zone']} share: {entry['mae_by_hour']}, computed {computed_errors}")
     for entry in entries:
         computed_leads = list(scores(entry, home))
         by_hour = [found["mae"] for found in computed_leads[len(entry["leads"]) :]]

@@ -26,6 +26,9 @@ QUESTIONS: list[dict[str, object]] = [
     {"kwh": 22, "kw": "7.4"},
     *({"slots": count} for count in (1, 5)),
     {"slots": 3, "find": "highest", "between": "07:00-22:00"},
+    {"metric": "wind_solar"},
+    {"metric": "wind_solar", "hours": 5, "find": "lowest"},
+    {"metric": "wind_solar", "slots": 4},
 ]
 AHEAD = 4 * 24 * HOUR
 
@@ -38,6 +41,31 @@ def horizon(rows: list[dict[str, Any]], start: int, until: int) -> list[tuple[in
         if begin == (known[-1][1] if known else start) and begin < until:
             known.append((begin, min(end, until), Fraction(row["value"])))
     return known
+
+
+def shares(mix: dict[str, Any], demand: dict[str, Any], zone: str) -> list[dict[str, Any]]:
+    """Wind and solar in percent of demand by the same publisher, as rows of the longest interval of all rows."""
+    load = [row for row in demand["data"] if row.get("source", *demand["sources"][:1]) in mix["sources"]]
+    parts: dict[str, list[dict[str, Any]]] = {"demand": load}
+    for row in mix["data"]:
+        parts.setdefault(row["fuel"], []).append(row)
+    every = [row for rows in parts.values() for row in rows]
+    resolution = max((row["resolution"] for row in every), key=SECONDS.__getitem__)
+    step, found = SECONDS[resolution], []
+    for start in sorted({row["ts"] // step * step for row in load}):
+        inside = {name: [row for row in rows if row["ts"] // step * step == start] for name, rows in parts.items()}
+        if any(sum(SECONDS[row["resolution"]] for row in rows) != step for rows in inside.values()):
+            continue
+        came = {
+            name: sum((Fraction(row["value"]) * SECONDS[row["resolution"]] for row in rows), Fraction(0))
+            for name, rows in inside.items()
+        }
+        used = came.pop("demand") + (came["solar"] if zone == "GB" else 0)
+        if used > 0:
+            value = rounded(100 * sum(came.values()) / used, 4)
+            published = max(row["published_at"] for rows in inside.values() for row in rows)
+            found.append({"ts": start, "resolution": resolution, "value": value, "published_at": published})
+    return found
 
 
 def cut(known: list[tuple[int, int, Fraction]], between: str, tz: ZoneInfo) -> list[tuple[int, int, Fraction]]:
@@ -154,15 +182,19 @@ def main() -> int:
     failed = available = 0
     for zone in zones or clocks:
         for question in QUESTIONS:
-            asked = question | ({"metric": "carbon_intensity"} if zone == "GB" else {})
+            asked = ({"metric": "carbon_intensity"} if zone == "GB" else {}) | question
             answer = get(base, key, f"/v1/windows/{zone}", **asked)
             if answer is None or not answer["available"]:
                 continue
             available += 1
             start = answer["valid_until"] - HOUR
             kind = {"market": "day_ahead"} if answer["basis"] == "auction" else {"kind": "forecast"}
-            path = f"/v1/{answer['metric'].replace('_', '-')}/{zone}"
-            rows = get(base, key, path, start=start, end=start + AHEAD, limit=5000, **kind)["data"]
+            span: dict[str, object] = {"start": start, "end": start + AHEAD, "limit": 5000, **kind}
+            if asked.get("metric") == "wind_solar":
+                mix = get(base, key, f"/v1/mix/{zone}", **span | {"start": start - 24 * HOUR})
+                rows = shares(mix, get(base, key, f"/v1/demand/{zone}", **span), zone)
+            else:
+                rows = get(base, key, f"/v1/{answer['metric'].replace('_', '-')}/{zone}", **span)["data"]
             rows = [row for row in rows if row["ts"] >= answer["horizon"]["from"]]
             wrong = differences(answer, rows, clocks[zone], asked)
             failed += bool(wrong)

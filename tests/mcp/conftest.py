@@ -65,7 +65,7 @@ SOURCES = {
                 _feed("north.grid", ("GB", "DE-LU", "AU-NSW"), (Metric.DEMAND, Metric.INTERCHANGE), "5m"),
                 _feed("north.mix", ("GB",), (Metric.GENERATION,), "30m"),
                 _feed("north.intensity", ("GB",), (Metric.CARBON_INTENSITY,), "30m"),
-                _feed("north.ahead", ("GB",), (Forecast.DEMAND,), "1h"),
+                _feed("north.ahead", ("GB",), (Forecast.DEMAND, Forecast.MIX), "1h"),
                 _feed("north.plants", ("DE-LU",), (Metric.CAPACITY,), "1y"),
             ),
         ),

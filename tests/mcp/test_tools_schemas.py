@@ -110,7 +110,7 @@ def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, 
                     call["metric"] = "demand"
                 if word in ("day_ahead", "capacity"):
                     call["zone"] = "DE-LU"
-                if word == "carbon_intensity" and "zone" in call:
+                if word in ("carbon_intensity", "wind_solar") and "zone" in call:
                     call["zone"] = "GB"
                 result = keyed.call(name, **call | {argument: [word] if of_list else word})
                 assert "isError" not in result, (name, argument, word, result["content"])

@@ -6,7 +6,7 @@ default is absent unless it applies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated
 
@@ -22,7 +22,9 @@ from warehouse.documents.field_types import (
     Resolution,
     ZoneId,
 )
+from warehouse.market.clock import DAY
 from warehouse.market.feeds import Publication
+from warehouse.market.vocabulary import Forecast, actual_of
 
 
 class CarryingFeed(Struct, frozen=True):
@@ -96,6 +98,14 @@ class CatalogueZone(Struct, frozen=True):
         Meta(description="The publishers' forecasts (`kind=forecast`), in the same form."),
     ]
 
+    @property
+    def feeds_of_share(self) -> Mapping[Forecast, Sequence[CarryingFeed]]:
+        """The feeds of the forecasts of the mix and of demand by publishers with both; empty if none has both."""
+        series = {of: self.forecasts.get(actual_of(of)) for of in (Forecast.MIX, Forecast.DEMAND)}
+        feeds = {of: () if own is None else own.feeds for of, own in series.items()}
+        both = set.intersection(*({feed.source for feed in own} for own in feeds.values()))
+        return {of: [feed for feed in own if feed.source in both] for of, own in feeds.items()} if both else {}
+
 
 class CatalogueSource(Struct, frozen=True):
     """A publisher and its terms."""
@@ -132,6 +142,11 @@ class CatalogueFeed(Struct, frozen=True):
     withheld: Annotated[bool, Meta(description="Whether the data is excluded from every response.")]
     yearly: Annotated[bool, Meta(description="Whether rows cover years.")]
     publication: Annotated[Publication, Meta(description="Publication schedule.")]
+
+    @property
+    def step_s(self) -> int:
+        """The seconds from one publication to the next: a day for daily feeds."""
+        return 60 * self.every_minutes if self.publication.daily_at is None else DAY
 
 
 class PublishedCatalogue(Struct, frozen=True):

@@ -135,6 +135,12 @@ def known_ahead(rows: RowColumns, now: int) -> KnownAhead | None:
     )
 
 
+def is_too_old(rows: RowColumns, step_s: int, now: int) -> bool:
+    """Return whether a forecast of the time after `now` is older than two of the steps in which it is published."""
+    ahead = rows.ts + rows.seconds() > now
+    return rows.published_at is not None and bool(ahead.any()) and rows.published_at[ahead].max() < now - 2 * step_s
+
+
 def find(ahead: KnownAhead, wanted: WindowQuery, tz: str) -> WindowResult:
     """The best block or slots of what is known from the running interval on; `tz`: the zone's civil time."""
     running, last = ahead.rows[0].start, ahead.rows[-1].end
