@@ -87,15 +87,19 @@ _PRESENT = (
              "0.02", "A month of one zone's series as a Parquet file", _PARQUET, more_statuses=(416,)),
 )
 _LIVE = (
-    Endpoint("live-hours", "/v1/geo/live/hours", "Free", "LiveHours", "The last 48 hours of every zone, rounded",
-             "Hourly means of price, demand, net import and carbon intensity, rounded as `/v1/geo/live`: from `start` "
-             "on, one value a `step`, null where less than half an hour is covered, and the percentile of each among "
-             "the 30 days of the zone's newest figure. Prices go on as far as an auction has fixed them; "
-             "`<metric>_forecast` is what the zone's operator expects, which has no percentile."),
+    Endpoint("live-hours", "/v1/geo/live/hours", "Free", "LiveHours", "Last 48 hours of all zones, rounded",
+             "Returns hourly means of price, demand, net import and carbon intensity, rounded as in `/v1/geo/live`. "
+             "Each array starts at `start` and has one value per `step`; a value is null if less than half of the hour "
+             "is covered. Each value comes with its percentile within the 30 days before the zone's latest value. "
+             "Prices extend as far as an auction has set them; `price_day_ahead` holds the auction's prices of zones "
+             "whose `price` is a real-time price, ranked within their own past 30 days. `<metric>_forecast` holds the "
+             "operator's forecast, which has no percentile."),
     Endpoint("live-zone", "/v1/geo/live/{zone}", "Free", "LiveZone", "Recent history of a zone, rounded",
-             "Hourly means of the last 7 days and of what the auction has fixed, 6-hour means of the last 30 days, and "
-             "hours of the generation mix and of each border over 48 hours; `forecast` is what the zone's operator "
-             "expects, until two days ahead. Rounded as `/v1/geo/live`.", {}, _ALL),
+             "Returns hourly means of the last 7 days and of the prices that the auction has already set. Also returns "
+             "6-hour means of the last 30 days, and hourly values of the generation mix and of each border for 48 "
+             "hours. `day_ahead` holds the auction's prices of zones whose `price` is a real-time price. `forecast` "
+             "holds the operator's forecast for up to two days ahead, with the time at which it was published. Rounded "
+             "as in `/v1/geo/live`.", {}, _ALL),
 )
 _IMAGES = tuple(
     Endpoint(f"{name}{of}", f"/{name}/{{zone}}{'.{metric}' if of else ''}.svg", "Free", "Document",

@@ -126,9 +126,9 @@ def _layer(feature: str, *more: Member) -> Schema:
 
 
 _HOURS = listed("integer?")
-_MEANS = record(
-    "start", "step",
-    ("values", "Rounded means, one a step; null where there are too few rows.", _HOURS))
+_STEPS: tuple[Member, ...] = (
+    "start", "step", ("values", "Rounded means, one per step; null if there are too few rows.", _HOURS))
+_MEANS = record(*_STEPS)
 _PARTS = or_null(record(
     "unit", "start", "step",
     ("parts", "Values by fuel or border, one a step; null where there are too few rows.", keyed(_HOURS))))
@@ -157,13 +157,18 @@ GEOGRAPHY: dict[str, Schema] = {
               for metric in SCALAR),
             *((f"{metric}_percentile?", "Ranks of these hours; null as the means.", listed("percentile?"))
               for metric in SCALAR),
-            *((f"{metric}_forecast?", "The same of what its publisher expects; never joined with the means.", _HOURS)
+            ("price_day_ahead?", "Day-ahead prices, if `price` is a real-time price.", _HOURS),
+            ("price_day_ahead_percentile?", "Ranks of these within the past 30 days of day-ahead prices.",
+             listed("percentile?")),
+            *((f"{metric}_forecast?", "The operator's forecast, apart from the means.", _HOURS)
               for metric in SCALAR if f"{metric}_forecast" in FORECASTS)), choice(*ZONES)))),
     "LiveZone": record(
         "zone", "generated", "valid_until", "rounded", "simulated",
         ("metrics", "Rounded history by metric.", keyed(record(
             "unit", ("hours", "Means of the last hours.", _MEANS), ("days", "Means of the last days.", _MEANS),
-            ("forecast", "What the zone's operator expects; null where it says nothing.", or_null(_MEANS))))),
+            ("day_ahead?", "Day-ahead prices of the last days and the next, if `hours` are real-time prices.", _MEANS),
+            ("forecast", "The operator's forecast for up to two days ahead; null if there is none.",
+             or_null(record(("published_at", "When the newest of it was published.", "instant"), *_STEPS)))))),
         ("mix", "Generation by fuel over the last hours; null where the zone publishes none.", _PARTS),
         ("borders", "Net import by border over the last hours; null where there is none.", _PARTS),
         "attribution", "license"),

@@ -12,15 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from assets.documents.figures import Figure, ZoneFigures
+from assets.documents.figures import ZoneFigures
 from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.figures import resample
+from warehouse.figures.context import WINDOW_S, Context, read_at
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS
 from warehouse.market.vocabulary import Metric
+from warehouse.market.zones import ZONES
+from warehouse.rows.forecasts import Pick
 from warehouse.rows.versions import Floats
 from warehouse.series.reader import Reader
-from warehouse.series.row_columns import MonthFileSide, RowColumns
+from warehouse.series.replaced_files import read_again
+from warehouse.series.row_columns import MonthFileSide, RowColumns, joined
 
 SHORT_HOURS = 48
 HOURLY_DAYS = 7
@@ -51,9 +55,8 @@ def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
     return [rounded(value, unit) if math.isfinite(value) else None for value in exact.tolist()]
 
 
-def _percentiles(figure: Figure, rows: RowColumns, values: Floats) -> list[int | None]:
-    """The percentile of each mean among the 30 days of the zone's current figure, as the brief ranks; else null."""
-    context = figure.reading.context
+def _percentiles(context: Context | None, rows: RowColumns, values: Floats) -> list[int | None]:
+    """Rank each mean within the 30 days of `context`, the current value's, as the brief does; null without one."""
     if context is None:
         return [None] * len(values)
     ranked = rows.take(slice(*rows.between(Window(context.window_start, context.window_end))))
@@ -74,43 +77,66 @@ def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
 def metric_histories(
     reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Hourly means of each metric from `start` on, for the map; and what the panel of a zone draws of each metric.
+    """Return the hours of a zone for the slider of the map, and the series of its panel, both by metric.
 
-    The first: 48 hours, the running one last, and what is known ahead of it: the prices that an auction has fixed and,
-    by metric and apart from it, what publishers expect. Each mean has its percentile; what is expected has none, for it
-    is not ranked among readings. The second: the same over 7 days, and means over 30.
+    The hours are means of 48 hours, the current one last, and of what auctions have fixed after it, each with its
+    percentile. Operators' forecasts are apart and without percentiles: they are not ranked among actual values. The
+    series hold the same over 7 days, and means over 30 days.
     """
     week, month = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
-    skipped = HOURLY_DAYS * 24 - SHORT_HOURS
+    zone, skipped = figures.zone.id, HOURLY_DAYS * 24 - SHORT_HOURS
     hours: dict[str, Any] = {"start": week.start + skipped * HOUR}
     metrics: dict[str, Any] = {}
-    for metric, figure in figures.figures.items():
-        own, unit = figures.histories[metric], figure.unit
-        exact = step_means(own, week, HOUR)
+
+    def add_hours(name: str, rows: RowColumns, context: Context | None, unit: str) -> list[int | None]:
+        exact = step_means(rows, week, HOUR)
         values = _rounded_values(exact, unit)
         last = max(HOURLY_DAYS * 24, _known_steps(values))
-        hours[metric] = values[skipped:last]
-        hours[f"{metric}_percentile"] = _percentiles(figure, own, exact[skipped:last])
-        expected = _expected(reader, catalogue, figures.zone.id, figure.stored, week, unit)
-        if (known := _known_steps(expected)) > skipped:
-            hours[f"{metric}_forecast"] = expected[skipped:known]
+        hours[name] = values[skipped:last]
+        hours[f"{name}_percentile"] = _percentiles(context, rows, exact[skipped:last])
+        return values
+
+    for metric, figure in figures.figures.items():
+        own, unit = figures.histories[metric], figure.unit
+        values = add_hours(metric, own, figure.reading.context, unit)
+        forecast = _forecast(reader, catalogue, zone, figure.stored, week, unit)
+        if forecast is not None and (known := _known_steps(forecast[1])) > skipped:
+            hours[f"{metric}_forecast"] = forecast[1][skipped:known]
         metrics[metric] = {
             "unit": unit,
             "hours": _trimmed(week.start, HOUR, values),
             "days": _trimmed(month.start, LONG_STEP, _rounded_values(step_means(own, month, LONG_STEP), unit)),
-            "forecast": _trimmed(week.start, HOUR, expected) if expected else None,
+            "forecast": forecast and {"published_at": forecast[0], **_trimmed(week.start, HOUR, forecast[1])},
         }
+        rows = _day_ahead(reader, catalogue, zone, metric, now)
+        if rows is not None and (reading := read_at(rows, figures.zone.tz, now)) is not None:
+            values = add_hours("price_day_ahead", rows, reading.context, unit)
+            metrics[metric]["day_ahead"] = _trimmed(week.start, HOUR, values)
     return hours, metrics
 
 
-def _expected(
+def _day_ahead(reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, now: int) -> RowColumns | None:
+    """Return the day-ahead prices from 30 days back to the last known; None if they are not a series of their own."""
+    named = Metric.PRICE_DAY_AHEAD
+    if metric != Metric.PRICE or ZONES[zone].day_ahead_metric is not named:
+        return None
+    return _open_rows(reader, catalogue, zone, named, "net", Window(now - WINDOW_S - DAY, now + _AHEAD))
+
+
+@read_again
+def _forecast(
     reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, window: Window, unit: str
-) -> list[int | None]:
-    """The newest forecast of a metric by its publisher, hour by hour of a window; empty where there is none."""
+) -> tuple[int, list[int | None]] | None:
+    """Return when the operator's newest forecast of a metric was published, and its hours; None without rows."""
     if f"{metric}_forecast" not in FORECASTS:
-        return []
-    rows = _open_rows(reader, catalogue, zone, f"{metric}_forecast", "net", window)
-    return _rounded_values(step_means(rows, window, HOUR), unit) if len(rows) else []
+        return None
+    ranks = {feed: member.rank for feed, member in catalogue.feeds.items() if not member.withheld}
+    files = reader.files(zone, f"{metric}_forecast", window)
+    rows = joined(reader.past(file, Pick(), None, ranks)["net"] for file in files)
+    rows = rows.take(slice(*rows.between(window)))
+    if rows.published_at is None or not len(rows):
+        return None
+    return int(rows.published_at.max()), _rounded_values(step_means(rows, window, HOUR), unit)
 
 
 def _known_steps(values: Sequence[int | None]) -> int:

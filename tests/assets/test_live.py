@@ -36,6 +36,7 @@ def _feed(product: str, metric: Metric | Forecast, *zones: str) -> Feed:
 SOURCE = declared.source("toy", [
     _feed("price", Metric.PRICE, "GB", "FR"), _feed("flows", Metric.INTERCHANGE, "GB"),
     _feed("mix", Metric.MIX, "GB", "FR"), _feed("expected", Forecast.PRICE, "GB"),
+    _feed("real-time", Metric.PRICE, "US-CAISO"), _feed("auction", Metric.PRICE_DAY_AHEAD, "US-CAISO"),
 ], attribution="Data: Toy.")  # fmt: skip
 
 
@@ -155,8 +156,29 @@ def test_what_a_publisher_expects_stands_apart_and_without_a_rank(storage: Folde
     assert own["price_forecast"] == [None] * 47 + [80 + i for i in range(30)]
     assert "price_forecast_percentile" not in own
     assert own["price"][47] == 62, "the reading stays"
-    assert zone["metrics"]["price"]["forecast"] == {"start": LAST, "step": HOUR, "values": [80 + i for i in range(30)]}
+    values = [80 + i for i in range(30)]
+    assert zone["metrics"]["price"]["forecast"] == {"published_at": LAST, "start": LAST, "step": HOUR, "values": values}
     assert zone["metrics"]["interchange"]["forecast"] is None
+
+
+def test_day_ahead_prices_of_a_zone_with_real_time_prices_are_a_series_of_their_own(storage: Folder) -> None:
+    world, first = World(storage, SOURCE), LAST - 31 * DAY
+    world.fold("US-CAISO", "price", first, [30.0] * (31 * 24 + 1))
+    world.fold("US-CAISO", "price_day_ahead", first, [40.0 + ts // HOUR % 24 for ts in range(first, LAST + DAY, HOUR)])
+    publish(storage, NOW)
+    own, zone = document(storage, layout.LIVE_HOURS)["zones"], document(storage, layout.live_history("US-CAISO"))
+    hours = own["US-CAISO"]
+    assert (hours["price"], len(hours["price_day_ahead"])) == ([30] * 48, 48 + 23)
+    assert hours["price_day_ahead"][-1] == 40 + (LAST + 23 * HOUR) // HOUR % 24
+    assert len(hours["price_day_ahead_percentile"]) == 48 + 23
+    rank = dict(zip(hours["price_day_ahead"], hours["price_day_ahead_percentile"], strict=True))
+    assert (rank[40], rank[52], rank[63]) == (2, 52, 98), "each hour of the day is one of 24, ranked among these prices"
+    series = zone["metrics"]["price"]
+    assert series["hours"]["values"][-1] == 30, "no price of the auction is among those in real time"
+    assert series["day_ahead"]["start"] == LAST - 7 * DAY + HOUR
+    assert len(series["day_ahead"]["values"]) == 7 * 24 + 23
+    assert "price_day_ahead" not in own["FR"], "there it is the price itself"
+    assert "day_ahead" not in document(storage, layout.live_history("FR"))["metrics"]["price"]
 
 
 def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
