@@ -1,16 +1,17 @@
-// The view as the part of the address after `#`, so that every view can be passed on.
+// Writes the view into the URL after `#` and reads it, so that every view can be shared.
 
 const CHOICES = {
   metric: ['price', 'demand', 'interchange', 'carbon'],
   colours: ['rank', 'value'],
   span: ['24h', '7d', '30d', 'ahead', 'dates'],
   block: ['1', '2', '3', '6'],
+  sort: ['name', '-name', 'value', '-value', 'rank', '-rank'],
   panel: ['wide'],
   plants: ['shown'],
   flows: ['hidden'],
 };
 
-/** The parts of the address that are known: {metric, colours, span, from, to, block, panel, zone, beside, at, plants, flows}. */
+/** The parts of the address that are known: {metric, colours, span, from, to, block, sort, panel, zone, beside, at, plants, flows}. */
 export function read() {
   const given = new URLSearchParams(location.hash.slice(1));
   const view = {};

@@ -29,7 +29,7 @@ async function get(path, query = {}, options = {}) {
   const body = await response.json().catch(() => null);
   if (!response.ok || body === null) {
     const wait = Number(response.headers.get('Retry-After')) || null;
-    const unsaid = response.ok ? 'The answer of the service could not be read.' : `The service answered ${response.status}.`;
+    const unsaid = response.ok ? 'The service sent an invalid response.' : `The service returned status ${response.status}.`;
     throw new Refused(response.status, body?.detail ?? unsaid, wait, String(body?.type ?? '').split('/').at(-1));
   }
   return { body, stale: response.headers.get('X-EMDS-Stale') === 'true' };

@@ -9,10 +9,11 @@ const HEIGHT = 190;
 const SIDE_WIDTH = 480;
 const LINES = ['#1f77b4', '#d95f02', '#1b9e77', '#7570b3', '#e7298a', '#66a61e', '#a6761d', '#666666'];
 
-/** A colour for each line; what is expected has the colour of what was measured. */
+/** Returns a colour for each line. A forecast has the colour of the actual values. */
 export function coloursOf(lines) {
-  const ids = [...new Set(lines.map((line) => line.id))];
-  return lines.map((line) => LINES[ids.indexOf(line.id) % LINES.length]);
+  const hueOf = (line) => line.hue ?? line.id;
+  const hues = [...new Set(lines.map(hueOf))];
+  return lines.map((line) => LINES[hues.indexOf(hueOf(line)) % LINES.length]);
 }
 
 let library = null;

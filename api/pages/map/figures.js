@@ -1,16 +1,16 @@
-// The figures of the zones, now or in one of the last 48 hours, from the free documents.
+// Reads the values of the zones from the free documents: now, or in one of the hours of the slider.
 
 const HOUR = 3600;
 
-/** The newest figure of a metric, or null where the zone has none. */
+/** Returns the newest value of a metric, or null if the zone has none. */
 export function newest(properties, metric) {
   if (properties[metric] === null || properties[metric] === undefined) return null;
   const part = (name) => properties[`${metric}_${name}`];
   return { value: properties[metric], unit: part('unit'), ts: part('ts'), percentile: part('percentile'), expectedBy: part('expected_by'), basis: part('basis') };
 }
 
-/** The mean of the hour that starts at `ts`; of one ahead the price that an auction has fixed, else what the operator expects.
- *  Null where nothing is known, or where the zone has no such metric any more. */
+/** Returns the mean of the hour that starts at `ts`. After `now` it is the price of the day-ahead auction, else the operator's
+ *  forecast. Null if nothing is known, or if the zone does not have the metric any more. */
 export function ofHour(properties, hours, metric, ts, now) {
   const own = hours?.zones[properties.id];
   const unit = properties[`${metric}_unit`];
@@ -18,15 +18,16 @@ export function ofHour(properties, hours, metric, ts, now) {
   const place = (ts - own.start) / HOUR;
   const part = (name) => own[`${metric}${name}`]?.[place] ?? null;
   const hour = ts > now ? 'ahead' : 'past';
-  if (part('') !== null) return { value: part(''), unit, ts, percentile: part('_percentile'), hour, basis: properties[`${metric}_basis`] };
+  const name = hour === 'ahead' && part('_day_ahead') !== null ? '_day_ahead' : '';
+  if (part(name) !== null) return { value: part(name), unit, ts, percentile: part(`${name}_percentile`), hour, basis: properties[`${metric}_basis`] };
   if (hour === 'past' || part('_forecast') === null) return null;
   return { value: part('_forecast'), unit, ts, percentile: null, hour, expected: true };
 }
 
-/** [start, value] pairs of a series of means; null values stay null. */
+/** Returns [start, value] pairs of a series of means; null values stay null. */
 export const points = ({ start, step, values }) => values.map((value, i) => [start + i * step, value]);
 
-/** The block of `length` hours with the lowest mean among the hours from `now` on; null where too few are known. */
+/** Returns the block of `length` hours with the lowest mean from `now` on; null if too few hours are known. */
 export function cheapest(means, now, length) {
   const ahead = points(means).filter(([ts]) => ts + means.step > now);
   let best = null;
@@ -39,7 +40,7 @@ export function cheapest(means, now, length) {
   return ahead.length >= 2 * length ? best : null;
 }
 
-/** Until when prices are known from `now` on without a gap; null where nothing behind the running interval is. */
+/** Returns until when values are known from `now` on without a gap; null if nothing after the current hour is known. */
 export function knownUntil(means, now) {
   let until = now;
   for (const [ts, value] of points(means)) {
@@ -50,7 +51,7 @@ export function knownUntil(means, now) {
   return until > now + means.step ? until : null;
 }
 
-/** When a civil day (`2026-11-20`) begins in a time zone, Unix seconds. */
+/** Returns when a civil day (`2026-11-20`) begins in a time zone, Unix seconds. */
 export function midnight(day, tz) {
   const wanted = Date.parse(`${day}T00:00Z`) / 1000;
   const ahead = (ts) => Date.parse(`${new Date(ts * 1000).toLocaleString('sv-SE', { timeZone: tz }).replace(' ', 'T')}Z`) / 1000 - ts;

@@ -65,7 +65,7 @@ function mark(path, line, flow) {
 function tip(line, flow, clockOf) {
   const what = flow
     ? `${flow.from} → ${flow.to}  ${number(flow.mw, 0)} MW, rounded${flow.whole ? ', all lines of this border' : ''}`
-    : 'No flow is published for it.';
+    : 'No flow data for this line.';
   return el('div', {}, el('strong', {}, line.name), el('div', {}, what),
     flow ? el('div', { class: 'when' }, time(flow.ts, clockOf(line.to ? flow.to : line.from))) : null,
     line.capacity_mw ? el('div', { class: 'when' }, `${line.type}, ${number(line.capacity_mw, 0)} MW`) : el('div', { class: 'when' }, line.type));

@@ -1,4 +1,4 @@
-// How fresh each source is, by its own schedule.
+// Shows how fresh each source is, by its own schedule.
 
 import { byId, el, isStatic } from './dom.js';
 import { ago, time } from './words.js';
@@ -6,15 +6,15 @@ import { ago, time } from './words.js';
 const WORST = ['ok', 'unknown', 'late', 'down'];
 const WORDS = { ok: 'on time', unknown: 'no data yet', late: 'late', down: 'down' };
 
-/** One row a source: its worst state, its newest success, how many zones it serves. */
+/** Fills one row per source: its worst state, its last success and how many zones it serves. */
 export function show({ now, sources }) {
   const bySource = Map.groupBy(sources, (row) => row.source);
   const rows = [...bySource].map(([source, zones]) => summary(source, zones)).sort(
     (a, b) => WORST.indexOf(b.state) - WORST.indexOf(a.state) || a.source.localeCompare(b.source));
   const late = rows.filter((row) => row.state === 'late' || row.state === 'down').length;
-  // Files say how the sources were when they were published.
+  // Files show the state at the time of their publication.
   const when = isStatic ? `At ${time(now, 'UTC')}: ` : '';
-  byId('freshness-note').textContent = `${when}${late ? `${late} of ${rows.length} sources late or down.` : `${rows.length} sources, none late.`}`;
+  byId('freshness-note').textContent = `${when}${late ? `${late} of ${rows.length} sources are late or down.` : `All ${rows.length} sources are on time.`}`;
   byId('freshness').querySelector('table').hidden = false;
   byId('source-rows').replaceChildren(...rows.map((row) => el('tr', {},
     el('th', { scope: 'row' }, row.source, el('small', {}, row.zones === 1 ? '1 zone' : `${row.zones} zones`),
@@ -23,9 +23,9 @@ export function show({ now, sources }) {
     el('td', { class: 'num' }, row.newest ? ago(row.newest, now) : '–'))));
 }
 
-/** Says that the status could not be asked. The rows that stood there stay. */
+/** Reports that the status could not be loaded. Earlier rows stay. */
 export function unknown() {
-  byId('freshness-note').textContent = 'The state of the sources cannot be told at the moment.';
+  byId('freshness-note').textContent = 'The status of the sources is temporarily unavailable.';
 }
 
 function summary(source, rows) {

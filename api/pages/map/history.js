@@ -1,4 +1,4 @@
-// The chart of a panel: a zone's history and what lies ahead of it, beside another zone's, over a span of time.
+// Draws the chart of a panel: a zone's history and what is known ahead, beside another zone's, over a period.
 
 import * as api from './api.js';
 import { drawLines, drawn } from './chart.js';
@@ -10,6 +10,7 @@ import { nameOf, number, time, unitText } from './words.js';
 const SPANS = { '24h': '24 h', '7d': '7 d', '30d': '30 d', ahead: 'Tomorrow', dates: 'Dates' };
 const HOURS = { '24h': 24, '7d': 168, '30d': 720 };
 const BLOCKS = ['1', '2', '3', '6'];
+const SERIES = { price: { many: 'prices', lowest: 'cheapest', title: 'Cheapest' }, carbon: { many: 'carbon intensities', lowest: 'lowest-carbon', title: 'Lowest-carbon' } };
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const FREE_HOURLY_DAYS = 7;
@@ -18,16 +19,16 @@ const PICTURE_WIDTH = 1200;
 const download = () => api.part('download');
 
 const isAhead = (means, now) => Boolean(means) && points(means).filter(([ts, value]) => ts > now && value !== null).length > 3;
-const knowsAhead = (own, now) => isAhead(own.hours, now) || isAhead(own.forecast, now);
+const knowsAhead = (own, now) => [own.hours, own.day_ahead, own.forecast].some((means) => isAhead(means, now));
 
-/** The span that can be shown: the future where something of it is known, dates where there are two, else a week. */
+/** Returns the span that can be shown: a week in place of the future if nothing of it is known. */
 export function spanShown(view, body, now) {
   const own = body.metrics[view.metric];
   if (view.span === 'ahead') return own && knowsAhead(own, now) ? 'ahead' : '7d';
   return view.span;
 }
 
-/** Draws bar, sentence, chart and buttons for files. `actions`: {span, beside, dates, block, isCurrent}. */
+/** Draws the bar, the sentence, the chart and the buttons for files. `actions`: {span, beside, dates, block, isCurrent}. */
 export async function show(view, zones, body, now, actions) {
   const own = body.metrics[view.metric];
   const zone = zones.get(view.zone);
@@ -39,12 +40,12 @@ export async function show(view, zones, body, now, actions) {
     return;
   }
   bar(view, zones, own, now, actions);
-  const block = view.metric === 'price' ? cheapestHours(zone, own, view, now, actions) : replace(document.getElementById('window'));
+  const block = lowestHours(zone, body.metrics, view, now, actions);
   const lines = await linesOf(view, zones, body, now);
   if (!actions.isCurrent()) return;
   const known = lines.flatMap((line) => line.points).filter(([, value]) => value !== null);
   if (known.length < 2) {
-    replace(place, el('p', { class: 'note' }, 'Nothing is known of that time here.'));
+    replace(place, el('p', { class: 'note' }, 'No data for this period.'));
     replace(below);
     return;
   }
@@ -65,13 +66,13 @@ function bar(view, zones, own, now, actions) {
   const others = [...zones.values()].filter((zone) => zone.id !== view.zone && newest(zone, view.metric));
   const select = el('select', { 'aria-label': 'Compare with another zone', 'data-keep': 'beside', on: { change: (event) => actions.beside(event.target.value || null) } },
     el('option', { value: '' }, 'Compare with …'), others.map((zone) => el('option', { value: zone.id, selected: zone.id === view.beside }, zone.name)));
-  replace(document.getElementById('chart-bar'), el('div', { class: 'spans', role: 'group', 'aria-label': 'Time span' }, buttons), select,
+  replace(document.getElementById('chart-bar'), el('div', { class: 'spans', role: 'group', 'aria-label': 'Period' }, buttons), select,
     view.span === 'dates' ? dates(view, now, actions) : '');
 }
 
 const dayOf = (ts) => new Date(ts * 1000).toISOString().slice(0, 10);
 
-/** Two days to choose, both shown whole. Without a key 30 days are there. */
+/** Returns two fields for days, both shown in full. Without a key, the last 30 days can be chosen. */
 function dates(view, now, actions) {
   const [from, to] = datesOf(view, now);
   const field = (name, value, label) => el('label', {}, label, el('input', {
@@ -81,24 +82,43 @@ function dates(view, now, actions) {
   return el('div', { class: 'dates' }, field('from', from, 'From '), field('to', to, ' to '));
 }
 
-/** The chosen days in order; without any, the last seven. */
+/** Returns the chosen days in order; by default the last seven. */
 function datesOf(view, now) {
   return [view.from ?? dayOf(now - 6 * DAY), view.to ?? dayOf(now)].sort();
 }
 
-/** The sentence of the cheapest hours, with a choice of how many; returns their block, which the chart shades. */
-function cheapestHours(zone, own, view, now, actions) {
+/** Returns what is known ahead by the rule of `/v1/windows`: prices of the auction, else the operator's forecast. */
+function aheadOf(own, metric) {
+  if (metric === 'price') return own.day_ahead ?? own.forecast ?? own.hours;
+  return metric === 'carbon' ? own.forecast : null;
+}
+
+/** Shows the hours with the lowest price or carbon intensity and a choice of how many. Returns their block, which the chart shades. */
+function lowestHours(zone, metrics, view, now, actions) {
+  const place = document.getElementById('window');
+  const own = metrics[view.metric];
+  const means = aheadOf(own, view.metric);
+  if (!means) {
+    replace(place);
+    return null;
+  }
+  const until = knownUntil(means, now);
+  if (until === null) {
+    replace(place, el('p', {}, `No future ${SERIES[view.metric].many} are available, so there are no ${SERIES[view.metric].lowest} hours to show.${
+      metrics.carbon?.forecast && view.metric === 'price' ? ' A forecast of carbon intensity is available.' : ''}`));
+    return null;
+  }
   const length = Number(view.block ?? 3);
-  const until = knownUntil(own.hours, now);
-  const best = until === null ? null : cheapest(own.hours, now, length);
-  const horizon = until === null ? 'No prices ahead are known, so the cheapest hours cannot be told.' : `Prices are known until ${time(until, zone.tz)}`;
-  const sentence = until === null ? horizon : !best ? `${horizon}: too few hours to tell the cheapest.`
-    : `Cheapest ${length === 1 ? 'hour' : `${length} hours`} ahead: ${time(best.start, zone.tz)} to ${time(best.end, zone.tz, false)}, about ${number(best.mean, 0)} ${own.unit}. ${horizon}.`;
+  const best = cheapest(means, now, length);
+  const published = means.published_at;
+  const horizon = published ? `The forecast was published at ${time(published, zone.tz, now - published > DAY / 2)} and extends to ${time(until, zone.tz)}`
+    : `Prices are known until ${time(until, zone.tz)}`;
+  const sentence = !best ? `${horizon}, too few hours to find the ${SERIES[view.metric].lowest}.`
+    : `${SERIES[view.metric].title} ${length === 1 ? 'hour' : `${length} hours`} ahead${published ? ' by operator forecast' : ''}: ${time(best.start, zone.tz)} to ${time(best.end, zone.tz, false)}, about ${number(best.mean, 0)} ${unitText(own.unit)}. ${horizon}.`;
   const buttons = BLOCKS.map((hours) => el('button', {
     type: 'button', class: 'quiet', 'data-keep': `block-${hours}`, 'aria-pressed': String(Number(hours) === length), on: { click: () => actions.block(hours) },
   }, `${hours} h`));
-  replace(document.getElementById('window'), el('p', {}, sentence),
-    until === null ? '' : el('div', { class: 'spans', role: 'group', 'aria-label': 'Length of the cheapest block' }, buttons));
+  replace(place, el('p', {}, sentence), el('div', { class: 'spans', role: 'group', 'aria-label': `Length of the ${SERIES[view.metric].lowest} block` }, buttons));
   return best;
 }
 
@@ -110,21 +130,26 @@ async function linesOf(view, zones, body, now) {
   return [...lines, ...(await linesOfZone(view, zones.get(view.beside), other.body, now))];
 }
 
-/** What was measured, and apart from it what the operator expects: two lines, never joined. */
+/** Returns a line of actual values, and lines of their own for day-ahead prices and for the operator's forecast. */
 async function linesOfZone(view, zone, body, now) {
   const own = body.metrics[view.metric];
   const [start, end] = windowOf(view, zone, now);
   const shared = { id: zone.id, metric: view.metric, unit: own.unit, attribution: body.attribution, license: body.license };
   const label = view.metric === 'carbon' && zone.carbon_basis === 'estimate' ? `${zone.name}, estimated` : zone.name;
   const lines = [await line({ ...shared, label, kind: 'actual' }, own, start, end, now)];
-  const expected = own.forecast ? within(points(own.forecast), start, end) : [];
-  if (expected.length) lines.push({ ...shared, label: `${zone.name}, expected`, kind: 'forecast', points: expected, exact: false, step: own.forecast.step });
+  const add = (means, name, more) => {
+    const known = means ? within(points(means), start, end) : [];
+    if (known.length) lines.push({ ...shared, label: `${zone.name}, ${name}`, points: known, exact: false, step: means.step, ...more });
+  };
+  // The free document holds a week of day-ahead prices: a longer line would look as if they had begun then.
+  if (start >= now - FREE_HOURLY_DAYS * DAY) add(own.day_ahead, 'day-ahead', { kind: 'actual', metric: 'price_day_ahead', hue: `${zone.id} day-ahead` });
+  add(own.forecast, 'forecast', { kind: 'forecast' });
   return lines;
 }
 
 const within = (pairs, start, end) => pairs.filter(([ts]) => ts >= start && ts < end);
 
-/** Exact where the visitor's key answers, else rounded: hourly over the last week, by six hours before it. */
+/** Returns exact values if the visitor's key works, else rounded ones: hourly over the last week, 6-hourly before it. */
 async function line(shared, own, start, end, now) {
   const means = start < now - FREE_HOURLY_DAYS * DAY ? own.days : own.hours;
   const rounded = { ...shared, points: within(points(means), start, end), exact: false, step: means.step };
@@ -140,7 +165,7 @@ async function line(shared, own, start, end, now) {
   }
 }
 
-/** Rows as pairs, with a null where a step has no row. Civil days may have 23 or 25 hours. */
+/** Returns rows as pairs, with a null for a step without a row. Civil days may have 23 or 25 hours. */
 function withGaps(rows, step) {
   return rows.flatMap(({ ts, value }, i) => (i && ts - rows[i - 1].ts > 1.5 * step ? [[rows[i - 1].ts + step, null], [ts, value]] : [[ts, value]]));
 }
@@ -158,7 +183,7 @@ function files(view, place, options, title, zone) {
   const name = `emds-${view.metric}-${[...new Set(lines.map((line) => line.id))].join('-')}-${view.span}`;
   const units = [...new Set(lines.map((line) => unitText(line.unit)))].join(' and ');
   const means = { [HOUR]: 'Hourly', [6 * HOUR]: '6-hour', [DAY]: 'Daily' }[lines[0].step];
-  const dashed = lines.some((line) => line.kind === 'forecast') ? ' Dashed: expected by the operator, rounded.' : '';
+  const dashed = lines.some((line) => line.kind === 'forecast') ? ' Dashed: operator forecast, rounded.' : '';
   const button = (text, action) => el('button', { type: 'button', class: 'quiet small', 'data-keep': text, on: { click: action } }, text);
   replace(place,
     el('span', { class: 'note' }, `${means} means${lines[0].exact ? '' : ', rounded'}; ${units}, ${zone.tz} time.${dashed} Drag to zoom; a double click shows all.`),

@@ -1,4 +1,4 @@
-// The page's state and what changes it: the metric, the colours, the hour, the zone, the layers, the time that passes.
+// Holds the page's state and changes it: metric, colours, hour, zone, order of the list, layers, and time.
 
 import * as address from './address.js';
 import * as api from './api.js';
@@ -7,7 +7,7 @@ import * as figures from './figures.js';
 import * as flows from './flows.js';
 import * as freshness from './freshness.js';
 import * as key from './key.js';
-import { list } from './listing.js';
+import { list, nextSort } from './listing.js';
 import { Panes } from './panes.js';
 import * as panel from './panel.js';
 import * as plants from './plants.js';
@@ -20,13 +20,13 @@ import { absence, labelUnit, nameOf, quantity, rank, refusal, short, time } from
 
 const EVERY = 2 * 60 * 1000;
 const AGAIN = 15 * 1000;
-// Exact figures count as answers of the visitor's key: 96 a day at most for a tab left open.
+// Exact values are charged to the visitor's key: at most 96 requests per day for an open tab.
 const EXACT_EVERY = 15 * 60 * 1000;
 // Net import has a natural zero, carbon intensity a natural scale; prices and sizes of zones differ too much.
 const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon: 'value' };
 
 const FIRST = {
-  metric: 'price', colours: null, zone: null, beside: null, span: '7d', from: null, to: null, block: null, panel: null, at: null, plants: null, flows: null,
+  metric: 'price', colours: null, zone: null, beside: null, span: '7d', from: null, to: null, block: null, sort: null, panel: null, at: null, plants: null, flows: null,
 };
 const view = { ...FIRST, ...address.read() };
 const data = { live: null, hours: null, lines: null, now: 0, zones: new Map(), figures: new Map(), filled: 0 };
@@ -41,15 +41,16 @@ let timer = null;
 let turn = 0;
 
 const isAhead = () => view.at > data.now;
-const missing = () => (isAhead() ? 'not known for that hour' : view.metric === 'carbon' ? absence('carbon') : 'not published');
-// Of the hours ahead auctions have fixed prices alone. What operators expect is not ranked among readings.
+const missing = (zone) => absence(zone, view.metric, view.at);
+// Only prices have a rank in the hours ahead: operators' forecasts are not ranked among actual values.
+const clock = () => data.zones.get(view.zone)?.tz ?? 'UTC';
 const coloursOf = () => (isAhead() && view.metric !== 'price' ? 'value' : view.colours ?? COLOURS[view.metric]);
 
 function tip(id) {
   const figure = data.figures.get(id);
   const zone = data.zones.get(id);
   return el('div', {}, el('strong', {}, zone.name),
-    figure ? el('div', {}, `${nameOf(view.metric)} ${quantity(view.metric, figure)}`) : el('div', {}, `${nameOf(view.metric)} ${missing()}`),
+    el('div', {}, `${nameOf(view.metric)}${figure ? ` ${quantity(view.metric, figure)}` : `: ${missing(zone)}`}`),
     figure ? el('div', {}, rank(figure)) : null,
     figure ? el('div', { class: 'when' }, time(figure.ts, zone.tz)) : null);
 }
@@ -65,63 +66,68 @@ function paint() {
     if (figure) data.figures.set(id, figure);
     panes.paint(id, {
       fill: colourOf(figure, metric, colours), dark: isDark(figure, metric, colours), text: figure ? short(metric, figure) : '', expected: Boolean(figure?.expected),
-      said: figure ? `${zone.name}: ${nameOf(metric)} ${quantity(metric, figure)}, ${rank(figure)}` : `${zone.name}: ${nameOf(metric)} ${missing()}`,
+      said: figure ? `${zone.name}: ${nameOf(metric)} ${quantity(metric, figure)}, ${rank(figure)}` : `${zone.name}: ${nameOf(metric)}, ${missing(zone)}`,
     });
   }
-  list(data.zones, metric, colours, data.figures, { now: data.now, missing: missing() }, choose);
+  showList(colours);
   paintLegend(metric, colours);
-  note();
+  showHour();
   document.body.dataset.metric = metric;
+}
+
+function showList(colours = coloursOf()) {
+  list(data.zones, view.metric, view.sort ?? colours, data.figures, { now: data.now, missing }, choose);
 }
 
 function paintLegend(metric, colours) {
   const { gradient, ends } = legend(metric, colours);
   byId('ramp').style.background = gradient;
   for (const [i, id] of ['ramp-low', 'ramp-middle', 'ramp-high'].entries()) byId(id).textContent = ends[i];
-  const what = colours === 'rank' ? 'each zone among its own last 30 days' : 'by value';
-  const apart = colours === 'value' && metric === 'price' ? ' Colours compare zones of one currency only.' : '';
-  byId('legend-text').textContent = `${nameOf(metric)}, ${what}.${apart}${basisOf(metric)} Labels: ${labelUnit(metric)}, rounded.`;
+  const what = colours === 'rank' ? `${nameOf(metric)} rank within each zone's past 30 days.` : `${nameOf(metric)} by value.`;
+  const apart = colours === 'value' && metric === 'price' ? ' Colours compare only zones of one currency.' : '';
+  byId('legend-text').textContent = `${what}${apart}${basisOf(metric)} Labels: ${labelUnit(metric)}, rounded.`;
   for (const button of document.querySelectorAll('#colours button')) button.setAttribute('aria-pressed', String(button.value === colours));
-  byId('colours').hidden = isAhead() && metric !== 'price';
-  byId('none-text').textContent = isAhead() && colours === 'rank' ? 'none yet, or expected and so not ranked' :  `${view.metric === 'carbon' ? 'no value' : 'not published'}, or too little history`;
-  byId('figures-head').textContent = view.at ? time(view.at, 'UTC') : 'Now';
+  byId('colours').style.visibility = isAhead() && metric !== 'price' ? 'hidden' : '';
+  byId('none-text').textContent = isAhead() && colours === 'rank' ? 'no data, or a forecast without rank' : 'no data, or too little history';
 }
 
-/** Whose carbon intensities these are: those of operators and the estimates follow different definitions. */
+/** Shows the hour in the civil time of the open zone, or in UTC. */
+function showHour() {
+  slider.show(view.at, clock());
+  byId('figures-head').textContent = view.at ? time(view.at, clock()) : 'Now';
+  note();
+}
+
+/** Returns whose carbon intensities these are: published values and estimates follow different definitions. */
 function basisOf(metric) {
   if (metric !== 'carbon') return '';
   const published = [...data.figures].filter(([, figure]) => figure.basis === 'published').map(([id]) => id).sort();
-  return ` ${published.length ? `Published by the operators of ${published.join(', ')}; e` : 'E'}stimated from the generation mix ${published.length ? 'elsewhere' : 'in all zones'}.`;
+  return ` Estimates${published.length ? `, except ${published.join(', ')} (published)` : ''}.`;
 }
 
 function note() {
   const { generated } = data.live;
   if (view.at && !data.hours) {
-    byId('zones-note').textContent = 'The figures of that hour are not known yet.';
+    byId('zones-note').textContent = 'No data for this hour yet.';
     return;
   }
-  const hour = `of the hour from ${time(view.at ?? 0, 'UTC')}`;
-  const parts = [!view.at ? `As of ${time(generated, 'UTC')}.` : isAhead() ? `${whatIsAhead()} ${hour}.` : `Means ${hour}.`];
-  const known = [...data.figures.keys()];
-  const without = data.zones.size - known.length;
-  if (without && isAhead()) parts.push(`${without} of ${data.zones.size} zones have none for that hour.`);
-  else if (without && known.length <= 3) parts.push(`${nameOf(view.metric)} is published here for ${known.length ? `${known.join(', ')} only` : 'no zone'}.`);
-  else if (without) parts.push(`${without} of ${data.zones.size} zones ${metricless()}.`);
+  const hour = `for the hour from ${time(view.at ?? 0, clock())}`;
+  const parts = [!view.at ? `As of ${time(generated, clock())}.` : isAhead() ? `${whatIsAhead()} ${hour}.` : `Means ${hour}.`];
+  const without = data.zones.size - data.figures.size;
+  if (without) parts.push(`${without} of ${data.zones.size} zones have no data ${view.at ? 'for this hour' : 'on this metric'}.`);
   const overdue = [...data.figures.values()].filter((figure) => figure.expectedBy && data.now > figure.expectedBy).length;
-  if (overdue) parts.push(`${overdue} overdue (◷): newer figures should be out.`);
+  if (overdue) parts.push(`${overdue} overdue (◷): newer data was expected.`);
   byId('zones-note').textContent = parts.join(' ');
 }
 
-const metricless = () => (view.metric === 'carbon' ? 'have no value now' : 'publish no such figure here');
-
-/** What the figures of an hour ahead are. */
+/** Returns what the values of an hour ahead are. */
 function whatIsAhead() {
   const expected = [...data.figures.values()].filter((figure) => figure.expected).length;
-  if (view.metric !== 'price') return `${nameOf(view.metric)} as operators expect it (dashed)`;
-  return expected ? 'Prices that auctions have fixed, and those that operators expect (dashed)' : 'Prices that auctions have fixed';
+  if (view.metric !== 'price') return `${nameOf(view.metric)}: operator forecasts (dashed)`;
+  return expected ? 'Auction prices, and operator forecasts (dashed)' : 'Auction prices';
 }
 
-/** Asks for the free documents and shows them; says what went wrong, and tries again by itself. */
+/** Fetches the free documents and shows them, or shows what went wrong and tries again later. */
 async function refresh() {
   clearTimeout(timer);
   const asked = (turn += 1);
@@ -154,7 +160,7 @@ function trouble(error) {
   const banner = byId('trouble');
   banner.hidden = !error;
   banner.textContent = error ? refusal(error, Boolean(data.live)) : '';
-  if (error && !data.live) byId('zones-note').textContent = 'No figures yet.';
+  if (error && !data.live) byId('zones-note').textContent = 'No data yet.';
 }
 
 function show(live) {
@@ -183,7 +189,7 @@ function refill() {
 }
 
 function showHeadline() {
-  if (view.zone) byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view.metric, data.figures.get(view.zone), isAhead()));
+  if (view.zone) byId('headline')?.replaceChildren(panel.headline(data.zones.get(view.zone), view, data.figures.get(view.zone), data.now));
 }
 
 async function fill() {
@@ -225,6 +231,7 @@ async function choose(id, withFocus = true, from = document.activeElement?.datas
   view.zone = id;
   panes.select(id);
   remember();
+  showHour();
   byId('panel').hidden = id === null;
   document.body.classList.toggle('with-panel', id !== null);
   if (id === null) {
@@ -234,9 +241,9 @@ async function choose(id, withFocus = true, from = document.activeElement?.datas
   }
   if (withFocus) opener = from ?? null;
   const figure = data.figures.get(id);
-  byId('panel').replaceChildren(...panel.frame(view, data.zones, figure, actions));
+  byId('panel').replaceChildren(...panel.frame(view, data.zones, figure, data.now, actions));
   showHeadline();
-  if (withFocus) byId('panel').focus({ preventScroll: true });
+  if (withFocus) byId('panel').focus({ preventScroll: !document.body.classList.contains('embed') });
   byId('side').scrollTop = 0;
   byId('said').textContent = `${data.zones.get(id).name}. ${figure ? `${nameOf(view.metric)} ${quantity(view.metric, figure)}, ${rank(figure)}.` : ''}`;
   await fill();
@@ -250,10 +257,10 @@ function goBack(zone) {
 }
 
 function remember() {
-  const { metric, colours, zone, at, flows: flowLayer, plants: plantLayer } = view;
+  const { metric, colours, sort, zone, at, flows: flowLayer, plants: plantLayer } = view;
   const { beside, span, block, panel: width } = zone ? view : {};
   const { from, to } = span === 'dates' ? view : {};
-  address.write({ metric, colours, zone, beside, span, from, to, block, panel: width, at, flows: flowLayer, plants: plantLayer });
+  address.write({ metric, colours, sort, zone, beside, span, from, to, block, panel: width, at, flows: flowLayer, plants: plantLayer });
   if (data.live) share.credit(data.zones, data.live.attribution);
 }
 
@@ -286,7 +293,7 @@ async function showPlants(wanted) {
 async function slide(at) {
   if (!data.live) return;
   view.at = at;
-  slider.show(at);
+  slider.show(at, clock());
   if (view.at && !data.hours) await loadHours();
   paint();
   remember();
@@ -307,7 +314,6 @@ function keepHour() {
     view.at = slider.within(view.at);
     remember();
   }
-  slider.show(view.at);
 }
 
 /** Another view stands in the address: typed, or by the back button. The link that skips the map leaves the view as it is. */
@@ -344,6 +350,10 @@ function wire() {
     });
   }
   showChoices();
+  for (const button of document.querySelectorAll('#zones thead button')) {
+    button.addEventListener('click', () => { view.sort = nextSort(view.sort ?? coloursOf(), button.value); remember(); showList(); });
+  }
+  byId('zone-search').addEventListener('input', () => { if (data.live) showList(); });
   for (const button of document.querySelectorAll('#colours button')) {
     button.addEventListener('click', () => { view.colours = button.value; remember(); paint(); });
   }

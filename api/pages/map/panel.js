@@ -1,4 +1,4 @@
-// One zone in the side panel: its figure and rank, its history as charts, its mix and borders, and its brief in words.
+// Shows one zone in the side panel: its value and rank, charts of its history, its mix and borders, and its brief.
 
 import * as api from './api.js';
 import { drawLines, drawStack, ready } from './chart.js';
@@ -11,7 +11,7 @@ import { absence, nameOf, quantity, rank, refusal, time } from './words.js';
 
 const METRICS = ['price', 'demand', 'interchange', 'carbon'];
 
-/** A bar of 0 to 100 with the zone's place on it; the words beside it say the same. */
+/** Returns a bar from 0 to 100 with a mark at the percentile. */
 export function rankBar(percentile) {
   const known = percentile !== null && percentile !== undefined;
   const bar = el('span', { class: known ? 'rank' : 'rank unknown', 'aria-hidden': 'true' }, known ? el('i') : null);
@@ -21,18 +21,18 @@ export function rankBar(percentile) {
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-/** The panel of `view.zone`, with what the map knows. `actions`: {close, wide, span, beside, dates, block, key}. */
-export function frame(view, zones, figure, actions) {
+/** Returns the panel of `view.zone` with what the map knows. `actions`: {close, wide, span, beside, dates, block, key}. */
+export function frame(view, zones, figure, now, actions) {
   const zone = zones.get(view.zone);
   const wide = el('button', { type: 'button', class: 'quiet small wider', 'data-keep': 'wide', 'aria-pressed': String(view.panel === 'wide'), on: { click: actions.wide } }, 'Large');
   const close = el('button', { type: 'button', class: 'quiet close', 'aria-label': 'Close and show all zones', on: { click: actions.close } }, '×');
   return [
     el('div', { class: 'panel-head' }, el('div', {}, el('p', { class: 'id' }, zone.id), el('h2', { id: 'panel-title' }, zone.name)), el('div', { class: 'buttons' }, wide, close)),
-    el('div', { id: 'headline' }, headline(zone, view.metric, figure)),
+    el('div', { id: 'headline' }, headline(zone, view, figure, now)),
     zone.note ? el('p', { class: 'note' }, zone.note) : null,
     el('div', { id: 'window', class: view.metric === 'price' ? 'waits' : null }),
     el('div', { id: 'chart-bar' }),
-    el('div', { id: 'chart', class: 'chart-place' }, el('p', { class: 'note' }, 'Loading its history …')),
+    el('div', { id: 'chart', class: 'chart-place' }, el('p', { class: 'note' }, 'Loading history …')),
     el('div', { id: 'chart-actions' }),
     el('div', { id: 'panel-rest' }),
     isStatic ? null : useBox(zone, view.metric),
@@ -40,22 +40,27 @@ export function frame(view, zones, figure, actions) {
   ].filter(Boolean);
 }
 
-/** How to use the figures elsewhere: filled when it is opened. */
+/** Returns the box with examples for other tools, which is filled when it is opened. */
 function useBox(zone, metric) {
   const box = el('details', { class: 'use' }, el('summary', {}, 'Use it in …'));
   box.addEventListener('toggle', async () => (await api.part('use')).fill(box, zone, metric), { once: true });
   return box;
 }
 
-export function headline(zone, metric, figure, isAhead = false) {
-  if (!figure) return el('p', { class: 'headline none' }, `${nameOf(metric)} ${isAhead ? 'is not known for that hour' : absence(metric)}.`);
+export function headline(zone, { metric, at }, figure, now) {
+  if (!figure) return el('p', { class: 'headline none' }, `${nameOf(metric)}: ${absence(zone, metric, at)}.`);
   return el('div', { class: 'headline' },
     el('p', { class: 'value' }, el('span', {}, nameOf(metric)), el('strong', {}, quantity(metric, figure))),
     rankBar(figure.percentile),
-    el('p', { class: 'note' }, `${capital(rank(figure))}. Interval starting ${time(figure.ts, zone.tz)}.`));
+    el('p', { class: 'note' }, `${capital(rank(figure))}. Interval starting ${time(figure.ts, zone.tz)}. ${next(figure.expectedBy, zone.tz, now)}`));
 }
 
-/** Fills the panel from the zone's free document, and with exact figures where the visitor stored a key, while `actions.isCurrent()`. */
+function next(due, tz, now) {
+  if (!due) return '';
+  return now > due ? `Overdue: newer data was expected by ${time(due, tz)}.` : `Next update due by ${time(due, tz, false)}.`;
+}
+
+/** Fills the panel from the zone's free document while `actions.isCurrent()`, and with exact values if the visitor stored a key. */
 export async function fill(view, zones, now, actions) {
   const zone = zones.get(view.zone);
   const place = document.getElementById('chart');
@@ -87,7 +92,7 @@ function rest(zone, body, metric) {
     mix ? el('h3', {}, `Generation mix, 48 h, ${body.mix.unit}`) : null, mix ? mixPlace : null,
     metric === 'carbon' ? current(zone) : null,
     body.borders ? el('h3', {}, 'Net import by border, 48 h, MW') : null, body.borders ? bordersPlace : null,
-    el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { 'data-keep': 'json', href: api.historyAddress(zone.id) }, 'These figures as JSON')),
+    el('p', { class: 'note' }, `${body.attribution} Licence: ${body.license}. `, el('a', { 'data-keep': 'json', href: api.historyAddress(zone.id) }, 'This data as JSON')),
   ].filter(Boolean));
   if (mix) drawStack(mixPlace, zone.tz, body.mix, `Generation mix of ${zone.name} over 48 hours`);
   if (body.borders) {
@@ -104,12 +109,12 @@ function current(zone) {
   }));
 }
 
-/** The brief in words with the visitor's key; without one, how to get it. */
+/** Shows the brief with the visitor's key; without a key, how to get one. */
 async function exact(view, zone, actions) {
   if (isStatic) return;
   const place = document.getElementById('exact');
   if (!key.stored()) {
-    replace(place, el('p', { class: 'note' }, 'Figures here are rounded. A free key shows exact ones, and the brief in words. ',
+    replace(place, el('p', { class: 'note' }, 'Values on this page are rounded. With a free key you see exact values and the written brief. ',
       el('button', { type: 'button', class: 'quiet small', 'data-keep': 'key', on: { click: actions.key } }, 'Use a key')));
     return;
   }
@@ -118,8 +123,8 @@ async function exact(view, zone, actions) {
     if (!actions.isCurrent()) return;
     const figure = body.current[view.metric];
     replace(place, ...[
-      el('h3', {}, 'The brief, exact'),
-      stale ? el('p', { class: 'badge late' }, 'Overdue: newer figures should be out.') : null,
+      el('h3', {}, 'Market brief (exact values)'),
+      stale ? el('p', { class: 'badge late' }, 'Overdue: newer data was expected.') : null,
       figure ? el('p', { class: 'value' }, el('span', {}, nameOf(view.metric)), el('b', {}, quantity(view.metric, figure, view.metric === 'price' ? 2 : 0))) : null,
       el('p', { class: 'summary' }, body.summary),
       body.coverage_note ? el('p', { class: 'note' }, body.coverage_note) : null,

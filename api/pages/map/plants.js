@@ -37,7 +37,7 @@ export function draw(collection, panes, legend) {
     return [map, circle];
   });
   const used = new Set(collection.features.map((feature) => feature.properties.fuel));
-  legend.replaceChildren(el('li', {}, 'Dots are plants, as large as their capacity:'), ...Object.keys(FUELS).filter((fuel) => used.has(fuel)).map((fuel) => {
+  legend.replaceChildren(el('li', {}, 'Dots are power plants; size shows capacity:'), ...Object.keys(FUELS).filter((fuel) => used.has(fuel)).map((fuel) => {
     const item = el('li', {}, el('i'), fuelName(fuel));
     item.firstChild.style.background = fuelColour(fuel);
     return item;

@@ -1,9 +1,9 @@
-// Passing the view on: a link, and a frame for another page; inside a frame, the link that leads out of it.
+// Shares the view as a link or as a frame for another website. Inside a frame, links to the whole page.
 
 import { copied } from './clipboard.js';
 import { byId, el, isStatic } from './dom.js';
 
-/** The view that is shown, on the page itself or on the one for frames. */
+/** Returns the URL of the current view, on the page itself or on the one for frames. */
 const link = (page = '') => new URL(`./${page}${location.hash}`, document.baseURI).href;
 
 const frame = () => `<iframe src="${link(isStatic ? 'embed.html' : '?embed')}" title="Electricity markets" width="100%" height="560" style="border:0" loading="lazy"></iframe>`;
@@ -26,7 +26,7 @@ export function wire() {
   dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close());
 }
 
-/** Below an embedded map: whose figures these are, each source once, and where the same view stands whole. */
+/** Lists each source and its licence once below an embedded map, and links to the same view on the whole page. */
 export function credit(zones, boundaries) {
   byId('whole-view').href = link();
   const terms = new Set([...zones.values()].filter((zone) => zone.updated).map((zone) => `${zone.attribution} Licence: ${zone.license}.`));

@@ -1,9 +1,11 @@
-// The form for a free key, and for using one that the visitor has. A key is kept only in this browser, and only on request.
+// The form for a free key, or for an existing one. A key is stored only in this browser, and only on request.
 
 import * as api from './api.js';
 import { copied } from './clipboard.js';
 import { byId } from './dom.js';
 import * as key from './key.js';
+
+const INVALID = 'Enter a valid e-mail address, for example name@example.org.';
 
 export function wire() {
   const dialog = byId('sign-up');
@@ -23,7 +25,7 @@ export function wire() {
   });
 }
 
-/** Opens the dialog; `own`: at the field for a key that the visitor has. */
+/** Opens the dialog. `own`: puts the focus into the field for an existing key. */
 export function open(own) {
   const dialog = byId('sign-up');
   const form = byId('sign-up-form');
@@ -41,7 +43,7 @@ export function open(own) {
 
 function use(value) {
   if (!/^emds_[A-Za-z0-9]+$/.test(value)) {
-    byId('own-key-error').textContent = 'A key begins with emds_.';
+    byId('own-key-error').textContent = 'Keys start with emds_. Copy the whole key.';
     return;
   }
   byId('own-key-error').textContent = '';
@@ -53,17 +55,17 @@ function use(value) {
 async function submitted(form) {
   const email = form.elements.email;
   if (!email.checkValidity()) {
-    complain(email, 'That is not an e-mail address.');
+    complain(email, INVALID);
     return;
   }
   const button = form.querySelector('[type=submit]');
   button.disabled = true;
   try {
     const { body } = await api.signUp(email.value.trim());
-    show(form, body.api_key);
+    show(form, body);
   } catch (error) {
     if (!(error instanceof api.Refused)) throw error;
-    complain(email, error.message);
+    complain(email, error.status === 400 ? INVALID : error.message);
   } finally {
     button.disabled = false;
   }
@@ -75,11 +77,12 @@ function complain(email, text) {
   email.focus();
 }
 
-function show(form, made) {
+function show(form, { api_key: made, email, confirmed = true }) {
   form.hidden = true;
   byId('own-key-form').hidden = true;
   byId('new-key').textContent = made;
   byId('example').textContent = `curl -H "Authorization: Bearer ${made}" \\\n  ${api.address('v1/brief/GB')}`;
+  byId('to-confirm').textContent = confirmed ? '' : `To activate the key, open the link in the e-mail to ${email} within 24 hours.`;
   byId('sign-up-done').hidden = false;
   byId('copy-key').focus();
 }

@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; remembered in this browser.
+// Sets light, dark or the system's colours, and stores the choice in this browser.
 
 import { byId } from './dom.js';
 import * as kept from './kept.js';

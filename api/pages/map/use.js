@@ -1,4 +1,4 @@
-// How to use a zone's figures elsewhere: a call or a file for each tool, with the zone filled in.
+// Shows how to use a zone's data in other tools: a request or a file for each, with the zone filled in.
 
 import * as api from './api.js';
 import { copied } from './clipboard.js';
@@ -16,7 +16,7 @@ const calls = {
   sheet: (url) => `// Excel: Data, Get Data, Blank Query, Advanced Editor\nlet\n  body = Web.Contents("${url}&format=csv&time=utc",\n    [Headers = [Authorization = "Bearer ${KEY}"]])\nin\n  Table.PromoteHeaders(Csv.Document(body))`,
 };
 
-/** An example of the docs with this service's address, the zone and its currency in their places. */
+/** Returns an example of the docs with the URL of this service, the zone and its currency filled in. */
 async function example(name, zone) {
   const text = await api.text(`docs/examples/${name}`);
   return text.replaceAll(/\w+:\/{2}emds\.example/g, api.address('').replace(/\/$/, '')).replaceAll('DE-LU', zone.id).replaceAll('EUR', zone.currency);
@@ -30,8 +30,8 @@ export function fill(place, zone, metric) {
   const buttons = Object.entries(TOOLS).map(([tool, name]) => el('button', { type: 'button', class: 'quiet', 'aria-pressed': 'false', on: { click: () => show(tool) } }, name));
   async function show(tool) {
     for (const [i, name] of Object.keys(TOOLS).entries()) buttons[i].setAttribute('aria-pressed', String(name === tool));
-    code.textContent = EXAMPLES[tool] ? await example(EXAMPLES[tool], zone).catch(() => 'The example cannot be reached.') : calls[tool](url, zone, metric);
-    note.textContent = tool === 'evcc' && ['GB', 'AU'].includes(zone.country) ? 'This zone has no day-ahead auction here.' : '';
+    code.textContent = EXAMPLES[tool] ? await example(EXAMPLES[tool], zone).catch(() => 'The example could not be loaded. Try again.') : calls[tool](url, zone, metric);
+    note.textContent = tool === 'evcc' && ['GB', 'AU'].includes(zone.country) ? 'This service has no day-ahead prices for this zone.' : '';
   }
   const copy = el('button', { type: 'button', class: 'quiet small' }, 'Copy');
   copy.addEventListener('click', async () => {

@@ -1,4 +1,4 @@
-// Numbers, times, ranks and refusals in words.
+// Numbers, times, ranks and refusals as text.
 
 const METRICS = {
   price: { name: 'Price', label: 'per MWh' },
@@ -7,8 +7,8 @@ const METRICS = {
   carbon: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
 };
 
-/** What is said of a metric without a value; carbon intensity is estimated, and then refused for some hours. */
-export const absence = (metric) => (metric === 'carbon' ? 'has no value now' : 'is not published here');
+/** What to show for a zone without a value of a metric: for one hour, or at all. */
+export const absence = (zone, metric, at) => (at && zone[`${metric}_unit`] ? 'no data for this hour' : 'no data');
 export const nameOf = (metric) => METRICS[metric]?.name ?? metric;
 export const labelUnit = (metric) => METRICS[metric].label;
 
@@ -20,13 +20,13 @@ export function number(value, digits) {
 export const signed = (metric, value, text) => (metric === 'interchange' && value > 0 ? `+${text}` : text);
 export const unitText = (unit) => unit.replace('gCO2', 'gCO₂');
 
-/** `54 EUR/MWh`, `31,200 MW`; `digits` more where the figure is exact. */
+/** Returns `54 EUR/MWh` or `31,200 MW`; `digits` are the decimals of exact values. */
 export const quantity = (metric, { value, unit }, digits = 0) => `${signed(metric, value, number(value, digits))} ${unitText(unit)}`;
 
 const money = (value, currency) =>
   new Intl.NumberFormat('en', { style: 'currency', currency, maximumFractionDigits: 0 }).format(value).replace(/^-(\D*0)$/, '$1').replace('-', '−');
 
-/** What fits into a zone on the map: `€54`, `31.2`. */
+/** Returns what fits into a zone on the map: `€54`, `31.2`. */
 export function short(metric, { value, unit }) {
   if (unit.endsWith('/MWh')) return money(value, unit.slice(0, 3));
   const shown = unit === 'MW' ? value / 1000 : value;
@@ -34,24 +34,31 @@ export function short(metric, { value, unit }) {
 }
 
 export function rank(figure) {
-  if (figure.expected) return 'expected by its operator';
+  if (figure.expected) return 'operator forecast';
   const kind = figure.basis === 'estimate' ? 'estimated, ' : '';
-  const what = kind + ({ past: 'mean of the hour, ', ahead: 'fixed by auction, ' }[figure.hour] ?? '');
+  const what = kind + ({ past: 'hourly mean, ', ahead: 'day-ahead auction, ' }[figure.hour] ?? '');
   return what + place(figure.percentile);
 }
 
 function place(percentile) {
   if (percentile === null || percentile === undefined) return 'too little history to rank';
-  if (percentile === 0) return 'below everything in its last 30 days';
-  if (percentile === 100) return 'above everything in its last 30 days';
-  return `higher than ${percentile}% of its last 30 days`;
+  if (percentile === 0) return 'the lowest in 30 days';
+  if (percentile === 100) return 'the highest in 30 days';
+  return `higher than ${percentile}% of the time in the past 30 days`;
 }
 
+/** Returns `Fri 20 Nov, 14:00 CET` for Unix seconds, in the civil time of `tz`. */
 export function time(ts, tz, withDay = true) {
   const day = withDay ? { weekday: 'short', day: 'numeric', month: 'short' } : {};
-  return new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit', timeZone: tz, timeZoneName: 'short' })
-    .format(ts * 1000);
+  const clock = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit', timeZone: tz }).format(ts * 1000);
+  return `${clock} ${clockName(ts, tz)}`;
 }
+
+// British English knows no name of a clock overseas: it writes GMT-8 for PST.
+const LOCALES = { America: 'en-US', Australia: 'en-AU' };
+
+const clockName = (ts, tz) => new Intl.DateTimeFormat(LOCALES[tz.split('/')[0]] ?? 'en-GB', { timeZone: tz, timeZoneName: 'short' })
+  .formatToParts(ts * 1000).find(({ type }) => type === 'timeZoneName').value;
 
 /** `4 min ago`, `3 h ago`, `2 d ago`. */
 export function ago(ts, now) {
@@ -62,18 +69,20 @@ export function ago(ts, now) {
   return `${Math.round(seconds / 86400)} d ago`;
 }
 
-/** What a refusal means to a reader of the page; `shown`: whether an earlier answer is on the screen. */
+/** Returns what a refusal means to a reader of the page. `shown`: whether earlier data is on the screen. */
 export function refusal(error, shown = false) {
   switch (error.status) {
-    case 0: return `The service cannot be reached. ${shown ? 'What you see is the last answer; the page' : 'The page'} tries again by itself.`;
-    case 401: return 'Your key is not known or was revoked: the page shows rounded figures.';
+    case 0: return `The service cannot be reached. ${again(shown)}`;
+    case 401: return 'Your key is invalid or revoked, so the page shows rounded values. Enter another key.';
     case 429: {
       const wait = error.wait > 90 ? `${Math.ceil(error.wait / 60)} minutes` : `${error.wait ?? 60} seconds`;
-      return `Too many calls from your address or with your key; the page goes on in ${wait}.`;
+      return `Too many requests from your address or with your key. The page continues in ${wait}.`;
     }
     case 503: return error.type === 'not-yet-available' && !shown
-      ? 'Nothing has been published yet; the page looks again by itself.'
-      : `The service has no answer at the moment; ${shown ? 'what you see is the last one. The page' : 'the page'} tries again by itself.`;
+      ? 'No data has been published yet. The page keeps checking.'
+      : `The service is temporarily unavailable. ${again(shown)}`;
     default: return error.message;
   }
 }
+
+const again = (shown) => (shown ? 'You see the last data loaded; the page keeps trying.' : 'The page keeps trying.');
