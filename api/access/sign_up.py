@@ -182,8 +182,9 @@ def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
     document, token = read_json(request, _MOST_BYTES, '{"email": "..."}'), request.header("HTTP_IDEMPOTENCY_KEY")
     email = document.get("email") if isinstance(document, dict) else None
     if not isinstance(email, str) or not is_address(email.strip()):
-        fault = ParameterFault("email", "invalid", "an address such as a@example.org")
-        raise Problem("invalid-request", "The body holds no e-mail address.", [fault])
+        fault = ParameterFault("email", "invalid", "must be an e-mail address, for example a@example.org")
+        detail = 'The request body has no valid `email`. Send {"email": "you@example.org"}.'
+        raise Problem("invalid-request", detail, [fault])
     email = email.strip().lower()
     if token and not _TOKEN.fullmatch(token):
         raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")

@@ -29,7 +29,7 @@ from warehouse.documents import catalogue, health
 from warehouse.documents.health import Health
 from warehouse.market.clock import DAY, HOUR, instant
 from warehouse.market.feeds import Feed, Publication, Source
-from warehouse.market.vocabulary import Forecast, Metric
+from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import ZONES, zones_with
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.folding import fold
@@ -44,6 +44,10 @@ TOMORROW_ENDS = instant("2026-11-21T23:00:00Z")
 SIZES_MW = {zone: 1500 + 3600 * place for place, zone in enumerate(ZONES)}
 AUCTION = ("ES", "FR")
 """Their prices are known until the end of tomorrow."""
+DAY_AHEAD = ("US-CAISO",)
+"""Their day-ahead prices are known until then, apart from the prices in real time."""
+PREDISPATCH = ("AU-NSW",)
+"""Their operators forecast prices until then."""
 EXPECTED = ("ES", "GB")
 """Their operators forecast demand until the end of tomorrow."""
 ESTIMATED = tuple(zone for zone, of in ZONES.items() if of.published_carbon is None and zone != "NL")
@@ -83,6 +87,9 @@ def sources() -> dict[str, Source]:
                 _feed("toy.mix", Metric.MIX, ("GB", "DE-LU"), "30m"),
                 _feed("toy.estimate", Metric.CARBON_ESTIMATE, ESTIMATED, "1h"),
                 _feed("toy.expected", Forecast.DEMAND, EXPECTED, "1h"),
+                _feed("toy.auction", Metric.PRICE_DAY_AHEAD, DAY_AHEAD, "1h"),
+                _feed("toy.predispatch", Forecast.PRICE, PREDISPATCH, "1h"),
+                _feed("toy.carbon-ahead", Forecast.CARBON_INTENSITY, ("GB",), "1h"),
             ),
         ),
         "ties": _source(
@@ -103,6 +110,10 @@ def wave(zone: str, metric: str, ts: int) -> float:
     match metric:
         case "demand_forecast":
             return 1.05 * wave(zone, "demand", ts)
+        case "price_day_ahead" | "price_forecast":
+            return wave(zone, "price", ts) + 10
+        case "carbon_intensity_forecast":
+            return wave(zone, "carbon_intensity", ts) + 30
         case "price":
             return round(58 + 34 * swing + (-40 if zone in ("AU-SA", "US-SPP") else 0), 2)
         case "carbon_intensity" | "carbon_estimate":
@@ -141,12 +152,13 @@ def _health(feed: str, zone: str, now: int, last: int) -> Health:
 def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     unit = {
         Metric.PRICE: f"{ZONES[zone].currency}/MWh",
+        Metric.PRICE_DAY_AHEAD: f"{ZONES[zone].currency}/MWh",
         Metric.CARBON_INTENSITY: "gCO2/kWh",
         Metric.CARBON_ESTIMATE: "gCO2/kWh",
         Metric.GENERATION: "%",
-    }.get(metric, "MW")
+    }.get(actual_of(metric), "MW")
     ahead = range(last + HOUR, TOMORROW_ENDS, HOUR)
-    if metric is Forecast.DEMAND:
+    if isinstance(metric, Forecast):
         key = SeriesKey(zone, metric, unit, "1h", published_at=last, basis="body")
         rows.extend(key, [last, *ahead], [wave(zone, metric, ts) for ts in (last, *ahead)])
         return
@@ -163,7 +175,7 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     if zone == "FR":
         # Three hours that nobody measured: the page must not draw across them.
         stamps = [ts for ts in stamps if not last - 20 * HOUR <= ts < last - 17 * HOUR]
-    if metric is Metric.PRICE and zone in AUCTION:
+    if (metric is Metric.PRICE and zone in AUCTION) or metric is Metric.PRICE_DAY_AHEAD:
         stamps += ahead
     rows.extend(
         SeriesKey(zone, metric, unit, "30m" if step == 1800 else "1h"),

@@ -70,8 +70,8 @@ def test_labels_and_names_say_value_and_unit(visit: Callable[..., Any], address:
     page = visit()
     price, rank = (figure(address, "FR", name) for name in ("price", "price_percentile"))
     label = zone(page, "FR").get_attribute("aria-label")
-    assert label == f"France: Price {price} EUR/MWh, higher than {rank}% of its last 30 days"
-    assert zone(page, "US-PJM").get_attribute("aria-label").endswith("Price not published")
+    assert label == f"France: Price {price} EUR/MWh, higher than {rank}% of the time in the past 30 days"
+    assert zone(page, "US-PJM").get_attribute("aria-label").endswith("Price, no data")
     assert "Labels: per MWh" in page.inner_text("#legend-text")
     assert page.locator(".zone-label:has(small:text-is('FR')) b").inner_text() == f"€{price}"
 
@@ -79,14 +79,14 @@ def test_labels_and_names_say_value_and_unit(visit: Callable[..., Any], address:
 def test_carbon_intensity_states_its_basis(visit: Callable[..., Any], address: str) -> None:
     page = visit("/#metric=carbon_intensity&zone=DE-LU")
     page.wait_for_selector('body[data-metric="carbon"]')
-    assert "Published by the operators of GB; estimated from the generation mix elsewhere." in page.inner_text(
-        "#legend-text"
-    )
+    assert "Estimates, except GB (published)." in page.inner_text("#legend-text")
     value, rank = (figure(address, "DE-LU", name) for name in ("carbon", "carbon_percentile"))
     label = zone(page, "DE-LU").get_attribute("aria-label")
-    assert label.endswith(f"Carbon intensity {value} gCO₂/kWh, estimated, higher than {rank}% of its last 30 days")
+    assert label.endswith(
+        f"Carbon intensity {value} gCO₂/kWh, estimated, higher than {rank}% of the time in the past 30 days"
+    )
     assert f"Estimated, higher than {rank}%" in page.inner_text("#headline")
-    assert zone(page, "NL").get_attribute("aria-label").endswith("Carbon intensity has no value now")
+    assert zone(page, "NL").get_attribute("aria-label").endswith("Carbon intensity, no data")
     page.click(".close")
     heads = page.locator("#zone-rows .group").all_inner_texts()
     assert heads == ["Estimated from the generation mix", "Published by operators"]
@@ -115,7 +115,7 @@ def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], addres
     price, rank = (figure(address, "FR", name) for name in ("price", "price_percentile"))
     assert "France" in panel
     assert f"{price} EUR/MWh" in panel
-    assert f"Higher than {rank}% of its last 30 days" in panel
+    assert f"Higher than {rank}% of the time in the past 30 days" in panel
     assert "Data: Toy Grid." in page.inner_text("#panel-rest")
     assert "Hourly means, rounded; EUR/MWh, Europe/Paris time." in panel
     label = page.locator("#chart .chart").get_attribute("aria-label")
@@ -126,6 +126,47 @@ def test_a_click_shows_figure_rank_and_a_chart(visit: Callable[..., Any], addres
     page.click("#chart-bar >> text=30 d")
     page.wait_for_selector("text=6-hour means")
     assert page.url.endswith("span=30d")
+
+
+def test_the_panel_states_when_the_next_update_is_due(visit: Callable[..., Any]) -> None:
+    page = visit("/#metric=demand&zone=US-CAISO")
+    assert "Interval starting Fri 20 Nov, 06:00 PST. Next update due by 10:10 PST." in page.inner_text("#headline")
+
+    def overdue(route: Any) -> None:
+        body = route.fetch().json()
+        for feature in body["features"]:
+            feature["properties"]["demand_expected_by"] = instant(NOW) - HOUR
+        route.fulfill(json=body)
+
+    page = visit("/#metric=demand&zone=FR", before=lambda page: page.route("**/v1/geo/live", overdue))
+    assert "Overdue: newer data was expected by Fri 20 Nov, 14:10 CET." in page.inner_text("#headline")
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_the_map_stands_still_when_metric_and_colours_change(visit: Callable[..., Any], width: int) -> None:
+    page = visit(viewport={"width": width, "height": 800})
+    heights = set()
+    for metric in ("price", "demand", "interchange", "carbon"):
+        page.check(f'input[value="{metric}"]', force=True)
+        for colours in ("rank", "value"):
+            page.click(f"#colours button[value={colours}]")
+            for hour in ("30", "47", "60"):
+                page.fill("#hour", hour)
+                heights.add(page.locator(".controls").bounding_box()["height"])
+            page.fill("#hour", "47")
+    assert len(heights) == 1
+
+
+def test_a_rank_of_100_keeps_clear_of_its_bar(visit: Callable[..., Any]) -> None:
+    page = visit()
+    gap = """cell => {
+      const range = document.createRange();
+      range.selectNodeContents(cell.querySelector('small').firstChild);
+      return range.getBoundingClientRect().left - cell.querySelector('.rank').getBoundingClientRect().right;
+    }"""
+    cell = page.locator("#zone-rows td:has(.rank i)").first
+    cell.evaluate("cell => { cell.querySelector('small').textContent = '100'; }")
+    assert cell.evaluate(gap) >= 4
 
 
 def test_each_line_of_a_file_has_its_own_terms(visit: Callable[..., Any]) -> None:
@@ -174,7 +215,7 @@ def test_borders_without_any_figure_leave_the_panel_whole(visit: Callable[..., A
     page = visit("/#metric=price&zone=GB", before=lambda page: page.route("**/v1/geo/live/GB", silent))
     page.wait_for_selector('#panel[aria-busy="false"]')
     page.wait_for_timeout(100)
-    assert "Figures here are rounded" in page.inner_text("#exact")
+    assert "Values on this page are rounded" in page.inner_text("#exact")
 
 
 def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any]) -> None:
@@ -199,7 +240,7 @@ def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any
     auction[4:] = [None]
     page = visit(path, before=lambda page: page.route("**/v1/geo/live/GB", published))
     page.wait_for_selector('#panel[aria-busy="false"]')
-    assert page.inner_text("#window").startswith("Prices are known until Fri 20 Nov, 18:00 GMT: too few hours")
+    assert page.inner_text("#window").startswith("Prices are known until Fri 20 Nov, 18:00 GMT, too few hours")
     page = visit(path)
     page.wait_for_selector('#panel[aria-busy="false"]')
     assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "7 d"
@@ -233,7 +274,7 @@ def test_lines_plants_and_the_state_of_sources_are_shown(visit: Callable[..., An
     page.uncheck("#show-plants")
     assert page.locator("path.plant").count() == 0
     page.wait_for_selector("#source-rows tr")
-    assert page.inner_text("#freshness-note") == "1 of 2 sources late or down."
+    assert page.inner_text("#freshness-note") == "1 of 2 sources are late or down."
     late, on_time = page.locator("#source-rows tr").all_inner_texts()
     assert "late (1 of 24)" in late
     assert "the publisher answered 503" in late
@@ -246,7 +287,7 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
     page.click("#get-key")
     page.fill("#email", "no address")
     page.click("#sign-up-form [type=submit]")
-    assert page.inner_text("#sign-up-error") == "That is not an e-mail address."
+    assert page.inner_text("#sign-up-error") == "Enter a valid e-mail address, for example name@example.org."
     page.click("#sign-up-form [data-close]")
     page.click("#get-key")
     assert page.inner_text("#sign-up-error") == "", "opened again it complains of nothing"
@@ -285,6 +326,29 @@ def test_a_key_is_copied_without_https_too(visit: Callable[..., Any], allowed: b
     assert page.locator("#sign-up textarea").count() == 0
 
 
+@pytest.mark.parametrize("given", ["name@", "name@localhost"])
+def test_an_address_that_the_form_or_the_service_refuses_is_called_invalid(
+    visit: Callable[..., Any], given: str
+) -> None:
+    page = visit()
+    page.click("#get-key")
+    page.fill("#email", given)
+    page.click("#sign-up-form [type=submit]")
+    page.wait_for_selector("#sign-up-error >> text=Enter a valid e-mail address, for example name@example.org.")
+    visit.faults.clear()  # the browser itself logs the 400
+
+
+def test_a_key_that_waits_for_its_e_mail_is_called_so(visit: Callable[..., Any]) -> None:
+    made = {"api_key": "emds_1", "email": "name@example.org", "confirmed": False}
+    page = visit(
+        before=lambda page: page.route("**/v1/keys/signup", lambda route: route.fulfill(status=201, json=made))
+    )
+    page.click("#get-key")
+    page.fill("#email", "name@example.org")
+    page.click("#sign-up-form [type=submit]")
+    page.wait_for_selector("#sign-up-done >> text=open the link in the e-mail to name@example.org within 24 hours")
+
+
 def test_with_a_key_of_ones_own_the_panel_is_exact(visit: Callable[..., Any], address: str) -> None:
     page = visit("/#metric=price&zone=GB")
     page.wait_for_selector('#panel[aria-busy="false"]')
@@ -300,5 +364,5 @@ def test_with_a_key_of_ones_own_the_panel_is_exact(visit: Callable[..., Any], ad
     assert f"{brief['current']['price']['value']:.2f} GBP/MWh" in page.inner_text("#exact")
     page.wait_for_selector("text=Hourly means; GBP/MWh")
     page.click("text=Forget my key")
-    page.wait_for_selector("text=Figures here are rounded")
+    page.wait_for_selector("text=Values on this page are rounded")
     assert page.evaluate("localStorage.getItem('emds-key')") is None

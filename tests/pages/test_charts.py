@@ -63,7 +63,7 @@ def test_prices_by_value_stand_by_currency(visit: Callable[..., Any]) -> None:
     values = [int(row.split("\t")[1].split()[0].replace("−", "-")) for row in rows[at + 1 : rows.index("In EUR/MWh")]]
     assert len(values) == 5
     assert values == sorted(values, reverse=True)
-    assert "one currency only" in page.inner_text("#legend-text")
+    assert "only zones of one currency" in page.inner_text("#legend-text")
     page.click("#colours button[value=rank]")
     assert page.locator("#zone-rows .group").count() == 0
 
@@ -72,8 +72,8 @@ def test_what_an_operator_expects_is_a_line_of_its_own(visit: Callable[..., Any]
     page = visit("/#metric=demand&zone=ES&span=ahead")
     ready(page)
     labels = page.locator("#chart .u-series .u-label").all_inner_texts()
-    assert labels == ["Time", "Spain", "Spain, expected"]
-    assert "Dashed: expected by the operator" in page.inner_text("#chart-actions")
+    assert labels == ["Time", "Spain", "Spain, forecast"]
+    assert "Dashed: operator forecast" in page.inner_text("#chart-actions")
     with page.expect_download() as download:
         page.click("#chart-actions >> text=CSV")
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
@@ -86,3 +86,41 @@ def test_what_an_operator_expects_is_a_line_of_its_own(visit: Callable[..., Any]
     assert expected[running + HOUR] == round(wave("ES", "demand_forecast", running + HOUR) / 100) * 100
     known = api(address, "/v1/geo/live/ES")["metrics"]["demand"]
     assert len(known["hours"]["values"]) == 7 * 24, "as the free document says it"
+
+
+def test_a_zone_with_real_time_prices_has_its_auction_as_a_line_and_its_cheapest_hours(
+    visit: Callable[..., Any],
+) -> None:
+    page = visit("/#metric=price&zone=US-CAISO&span=ahead")
+    ready(page)
+    labels = page.locator("#chart .u-series .u-label").all_inner_texts()
+    assert labels == ["Time", "California (CAISO)", "California (CAISO), day-ahead"]
+    ahead = [instant(NOW) - instant(NOW) % HOUR + hour * HOUR for hour in range(31)]
+    means = [sum(wave("US-CAISO", "price_day_ahead", ts) for ts in ahead[i : i + 3]) / 3 for i in range(len(ahead) - 2)]
+    hour = (6 + means.index(min(means))) % 24
+    window = page.inner_text("#window")
+    assert window.startswith("Cheapest 3 hours ahead: ")
+    assert f", {hour:02}:00 PST to {hour + 3:02}:00 PST, about {min(means):.0f} USD/MWh." in window
+    assert "Prices are known until Sat 21 Nov, 15:00 PST." in window
+    with page.expect_download() as download:
+        page.click("#chart-actions >> text=CSV")
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    assert {(row["metric"], row["kind"]) for row in rows} == {("price", "actual"), ("price_day_ahead", "actual")}
+
+
+@pytest.mark.parametrize(
+    ("zone", "metric", "said"),
+    [
+        ("AU-NSW", "price", "Cheapest 3 hours ahead by operator forecast: "),
+        ("GB", "carbon", "Lowest-carbon 3 hours ahead by operator forecast: "),
+        ("GB", "price", "No future prices are available, so there are no cheapest hours to show. A forecast of carbon"),
+    ],
+)
+def test_hours_by_an_operators_forecast_are_marked(
+    visit: Callable[..., Any], zone: str, metric: str, said: str
+) -> None:
+    page = visit(f"/#metric={metric}&zone={zone}")
+    ready(page)
+    window = page.inner_text("#window")
+    assert window.startswith(said)
+    assert ("The forecast was published at " in window) == ("forecast: " in said)

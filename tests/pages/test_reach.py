@@ -43,9 +43,9 @@ def test_it_recovers_when_the_service_was_down_at_load(visit: Callable[..., Any]
 
     page = visit(ready=False, before=before)
     page.wait_for_selector("#trouble:not([hidden])")
-    assert page.inner_text("#trouble") == "The service cannot be reached. The page tries again by itself."
+    assert page.inner_text("#trouble") == "The service cannot be reached. The page keeps trying."
     assert page.locator("path.zone").count() == 0
-    assert page.inner_text("#zones-note") == "No figures yet."
+    assert page.inner_text("#zones-note") == "No data yet."
     down["now"] = False
     page.clock.run_for(16_000)
     page.wait_for_selector("body[data-ready=true]")
@@ -103,14 +103,14 @@ def test_what_fails_beside_the_figures_leaves_the_map(visit: Callable[..., Any],
     page = visit(
         f"/#metric=price&at={instant(NOW) - instant(NOW) % HOUR - 9 * HOUR}", before=_failing(f"**{path}", status=500)
     )
-    page.wait_for_selector("#trouble >> text=The service answered 500.")
+    page.wait_for_selector("#trouble >> text=The service returned status 500.")
     assert page.locator("path.zone").count() == 25
     hatched = page.locator('path.zone[fill="url(#hatch)"]').count()
     if path == "/v1/status":
-        assert page.inner_text("#freshness-note") == "The state of the sources cannot be told at the moment."
+        assert page.inner_text("#freshness-note") == "The status of the sources is temporarily unavailable."
         assert hatched == 2, "those without a price"
     else:
-        assert page.inner_text("#zones-note") == "The figures of that hour are not known yet."
+        assert page.inner_text("#zones-note") == "No data for this hour yet."
         assert hatched == 25, "the newest figures are none of that hour"
     visit.faults.clear()  # the browser itself logs the 500
 
@@ -118,12 +118,12 @@ def test_what_fails_beside_the_figures_leaves_the_map(visit: Callable[..., Any],
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ({"status": 200, "body": '{"type": "Feature'}, "The answer of the service could not be read."),
+        ({"status": 200, "body": '{"type": "Feature'}, "The service sent an invalid response."),
         (
             {"status": 503, "json": {"type": "http://a/problems/not-yet-available"}},
-            "Nothing has been published yet; the page looks again by itself.",
+            "No data has been published yet. The page keeps checking.",
         ),
-        ({"status": 429, "headers": {"Retry-After": "1800"}, "json": {"detail": "no"}}, "goes on in 30 minutes"),
+        ({"status": 429, "headers": {"Retry-After": "1800"}, "json": {"detail": "no"}}, "continues in 30 minutes"),
     ],
 )
 def test_a_refusal_says_what_is_so(visit: Callable[..., Any], answer: dict[str, Any], said: str) -> None:
@@ -169,8 +169,8 @@ def test_a_price_that_is_withheld_since_is_none_of_an_hour_before(visit: Callabl
         f"/#metric=price&at={instant(NOW) - instant(NOW) % HOUR - 9 * HOUR}",
         before=lambda page: page.route("**/v1/geo/live", withhold),
     )
-    page.wait_for_selector("#zones-note >> text=Means of the hour")
-    assert zone(page, "FR").get_attribute("aria-label") == "France: Price not published"
+    page.wait_for_selector("#zones-note >> text=Means for the hour")
+    assert zone(page, "FR").get_attribute("aria-label") == "France: Price, no data"
 
 
 def test_simulated_figures_are_marked(visit: Callable[..., Any]) -> None:

@@ -6,6 +6,8 @@ import csv
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from tests.pages.browser import in_chromium, touch
 
 pytestmark = in_chromium
@@ -60,6 +62,20 @@ def test_a_frame_names_its_sources_and_leads_to_the_whole_page(visit: Callable[.
     assert visit().locator(".source").is_hidden()
 
 
+@pytest.mark.parametrize("width", [400, 700, 1100])
+def test_a_shared_panel_leaves_the_map_of_a_frame_in_sight(visit: Callable[..., Any], width: int) -> None:
+    page = visit("/?embed#metric=price&zone=GB", viewport={"width": width, "height": 560})
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    covering = """() => [...document.querySelectorAll('path.zone')].filter((zone) => {
+      const {left, right, top, bottom} = zone.getBoundingClientRect();
+      return document.elementFromPoint((left + right) / 2, (top + bottom) / 2)?.closest('#panel');
+    }).length"""
+    assert page.evaluate(covering) == 0
+    page.locator("#panel .close").scroll_into_view_if_needed()
+    page.click("#panel .close")
+    page.wait_for_selector("#panel", state="hidden")
+
+
 def test_rows_of_the_list_open_their_zone_and_are_taken_along_as_a_file(visit: Callable[..., Any]) -> None:
     page = visit()
     with page.expect_download() as download:
@@ -72,6 +88,31 @@ def test_rows_of_the_list_open_their_zone_and_are_taken_along_as_a_file(visit: C
     require_shown(page, "Austria")
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.textContent") == "ATAustria"
+
+
+def test_the_list_is_searched_and_sorted(visit: Callable[..., Any]) -> None:
+    page = visit()
+    names = page.locator("#zone-rows tr th small")
+    page.fill("#zone-search", "australia")
+    assert names.all_inner_texts() == ["South Australia"]
+    page.fill("#zone-search", "dk-")
+    assert names.all_inner_texts() == ["Denmark, Jutland and Funen (DK1)"]
+    page.fill("#zone-search", "zzz")
+    assert page.inner_text("#zone-rows") == "No zone matches."
+    page.fill("#zone-search", "")
+    for column, order in (("name", "ascending"), ("name", "descending"), ("rank", "descending"), ("rank", "ascending")):
+        page.click(f"#zones thead button[value={column}]")
+        assert page.locator("#zones [aria-sort]").get_attribute("aria-sort") == order
+        keys = (
+            names.all_inner_texts()
+            if column == "name"
+            else [int(text.split()[0]) for text in page.locator("#zone-rows .rank + .sr + small").all_inner_texts()]
+        )
+        assert keys == sorted(keys, reverse=order == "descending")
+    assert page.url.endswith("#metric=price&sort=-rank")
+    assert page.locator("#zone-rows tr").last.inner_text().endswith("no data"), "zones without a value stay last"
+    page.reload()
+    page.wait_for_selector("#zones [aria-sort=ascending]")
 
 
 def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., Any], address: str) -> None:
