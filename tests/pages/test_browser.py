@@ -240,12 +240,12 @@ def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any
     auction[4:] = [None]
     page = visit(path, before=lambda page: page.route("**/v1/geo/live/GB", published))
     page.wait_for_selector('#panel[aria-busy="false"]')
-    assert page.inner_text("#window").startswith("Prices are known until Fri 20 Nov, 18:00 GMT, too few hours")
+    assert page.inner_text("#window").startswith("Prices are known until Fri 20 Nov, 18:00 GMT, which is too few hours")
     page = visit(path)
     page.wait_for_selector('#panel[aria-busy="false"]')
     assert page.locator("#chart-bar [aria-pressed=true]").inner_text() == "7 d"
     assert page.locator("#chart .chart").count() == 1
-    assert "No prices ahead are known" in page.inner_text("#window")
+    assert "No future prices are available" in page.inner_text("#window")
 
 
 def test_lines_plants_and_the_state_of_sources_are_shown(visit: Callable[..., Any], address: str) -> None:

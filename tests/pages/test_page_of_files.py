@@ -80,7 +80,7 @@ def test_the_page_works_without_an_api(visit: Callable[..., Any]) -> None:
     assert "Cheapest 3 hours ahead" in page.inner_text("#window")
     assert page.request.get(page.get_attribute("#panel-rest a", "href")).json()["zone"] == "ES"
     page.locator("#hour").fill("60")
-    page.wait_for_selector("#zones-note:has-text('auctions have fixed')", state="attached")  # behind the panel
+    page.wait_for_selector("#zones-note:has-text('Auction prices')", state="attached")  # behind the panel
     page.check("#show-plants")
     page.wait_for_selector("#fuels li")
 

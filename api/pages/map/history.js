@@ -113,7 +113,7 @@ function lowestHours(zone, metrics, view, now, actions) {
   const published = means.published_at;
   const horizon = published ? `The forecast was published at ${time(published, zone.tz, now - published > DAY / 2)} and extends to ${time(until, zone.tz)}`
     : `Prices are known until ${time(until, zone.tz)}`;
-  const sentence = !best ? `${horizon}, too few hours to find the ${SERIES[view.metric].lowest}.`
+  const sentence = !best ? `${horizon}, which is too few hours to find the ${SERIES[view.metric].lowest}.`
     : `${SERIES[view.metric].title} ${length === 1 ? 'hour' : `${length} hours`} ahead${published ? ' by operator forecast' : ''}: ${time(best.start, zone.tz)} to ${time(best.end, zone.tz, false)}, about ${number(best.mean, 0)} ${unitText(own.unit)}. ${horizon}.`;
   const buttons = BLOCKS.map((hours) => el('button', {
     type: 'button', class: 'quiet', 'data-keep': `block-${hours}`, 'aria-pressed': String(Number(hours) === length), on: { click: () => actions.block(hours) },
