@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from api.http import responses
 from api.http.problems import Problem
 from api.series import formats
-from api.series.page import holes
+from api.series.gaps import missing_spans
 from api.series.query import DueSpan
 from api.settings import Settings
 from warehouse.market.clock import DAY, HOUR, Window, instant, iso
@@ -214,7 +214,7 @@ def test_rows_that_all_last_alike_have_the_holes_of_any_others(
     any_ = RowColumns((label, label._replace(unit="kW")), one.label, ts, one.value)
     window = Window(int(ts[0]) - before * 300, int(ts[-1]) + behind * 300)
     due = DueSpan(0, int(ts[-1]) + 20 * 300, 300)
-    assert holes(one, window, due, "UTC") == holes(any_, window, due, "UTC")
+    assert missing_spans(one, window, due, "UTC") == missing_spans(any_, window, due, "UTC")
 
 
 def test_at_most_twenty_holes_are_listed(ask: Any, market: Any) -> None:

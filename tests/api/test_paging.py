@@ -17,6 +17,7 @@ from api.series.query import Cursor, SeriesRequest
 from api.series.stored_rows import first_rows
 from tests.api.conftest import asking
 from warehouse.figures.resample import LONGEST
+from warehouse.documents.catalogue_entries import CatalogueSource
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, instant
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
@@ -69,7 +70,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalog
             revised.add("GB", "demand", edge - 6 * HOUR + step * 300, 0.5, "MW", "5m")
             revised.add("GB", "interchange", edge + step * 300, 0.25, "MW", "5m", counterparty="FR", link="a")
     fold(storage, "fine.all", revised, {}, ranks, 2, "live")
-    sources = {code: {"withheld": False, "name": code, "license": "", "attribution": ""} for code in ("fine", "hourly")}
+    sources = {
+        code: CatalogueSource(code, code, "", "", "", "", "yes", False, True, (), ()) for code in ("fine", "hourly")
+    }
     document = Document("catalogue.json", b"{}", Identity(1, 2, 3))
     catalogue = Catalogue(document, 0, {}, sources, {}, False, frozenset(), ranks)
     return Reader(storage, 10_000_000), catalogue
