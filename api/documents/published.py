@@ -18,6 +18,7 @@ from api.http.parameters import conflict
 from api.http.problems import ParameterFault
 from api.service import Service
 from warehouse.figures.context import coverage_note
+from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market import clock
 from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.metrics import AWAITED, MIXES, CurrentMix
@@ -123,7 +124,7 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
     """One context block with its trend (the price's where there is one), and the summary's sentences about it."""
     blocks = ("context", "trend_24h")
     metric = next((m for name in blocks for m in ("price", *body.get(name, {})) if m in body.get(name, {})), None)
-    left_out = {m for name in blocks for m in body.get(name, {}) if m != metric}
+    left_out = {WIND_SOLAR, *(m for name in blocks for m in body.get(name, {}) if m != metric)}
     document = _without_mixes(body, (words for words in MIXES.values() if not words.is_awaited))
     for name, omitted in zip(blocks, ("context_omitted", "trend_omitted"), strict=True):
         of_metrics = body.get(name, {})

@@ -1,25 +1,17 @@
-"""Reads what `/v1/windows?metric=wind_solar` searches: the forecasts of the mix and of demand by one publisher."""
+"""Which zones have a share of wind and solar in `/v1/windows`, and which of its forecasts is missing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from api.documents.catalogue_reader import Catalogue
-from api.series.page import whole_window
-from api.series.query import SeriesRequest
 from warehouse.documents.catalogue_entries import CarryingFeed
+from warehouse.documents.share_forecasts import Forecasts
 from warehouse.errors import MetricNotAvailable, Withheld
-from warehouse.figures import horizon
 from warehouse.figures.wind_solar import WIND_SOLAR
-from warehouse.market.clock import DAY
-from warehouse.market.vocabulary import Forecast, actual_of
+from warehouse.market.vocabulary import Forecast
 from warehouse.market.zones import ZONES, zone
-from warehouse.rows.forecasts import Pick
-from warehouse.series.reader import Reader
 from warehouse.series.row_columns import RowColumns
-
-Forecasts = Mapping[Forecast, tuple[RowColumns, int]]
-"""The newest rows of each forecast, and the seconds from one publication to the next."""
 
 
 def require_forecasts(catalogue: Catalogue, zone_id: str) -> None:
@@ -29,21 +21,6 @@ def require_forecasts(catalogue: Catalogue, zone_id: str) -> None:
         raise MetricNotAvailable(zone_id, WIND_SOLAR, tuple(z for z in ZONES if _feeds(catalogue, z)))
     if any(all(feed.withheld for feed in own) for own in feeds.values()):
         raise Withheld(zone_id, WIND_SOLAR, tuple({feed.source: "" for own in feeds.values() for feed in own}))
-
-
-def read_forecasts(reader: Reader, catalogue: Catalogue, zone_id: str, now: int) -> Forecasts:
-    """Return the forecasts ahead of `now`, of the mix from the day before on: its fuels are expected again.
-
-    Raises StorageError.
-    """
-    window, found = horizon.window(now), {}
-    for forecast, feeds in _feeds(catalogue, zone_id).items():
-        start = window.start - DAY if forecast is Forecast.MIX else window.start
-        request = SeriesRequest(actual_of(forecast), (zone_id,), (forecast.value,), start, window.end, pick=Pick())
-        own = [feed.id for feed in feeds]
-        rows = whole_window(reader, catalogue, request).of_feeds(own.__contains__)
-        found[forecast] = rows, max(catalogue.feeds[feed].step_s for feed in own)
-    return found
 
 
 def missing_forecast(forecasts: Forecasts, at: int) -> Forecast | None:

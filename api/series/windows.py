@@ -19,13 +19,14 @@ from api.http.problems import ParameterFault
 from api.http.times import to_unix
 from api.series.page import whole_window
 from api.series.query import SeriesRequest
-from api.series.wind_solar import Forecasts, missing_forecast, read_forecasts, require_forecasts
+from api.series.wind_solar import missing_forecast, require_forecasts
 from api.service import Service
 from warehouse.documents import health
 from warehouse.documents.catalogue_entries import CatalogueFeed
+from warehouse.documents.share_forecasts import Forecasts, forecast_shares, read_forecasts
 from warehouse.figures import horizon
 from warehouse.figures.horizon import METHOD, WindowQuery, rounded
-from warehouse.figures.wind_solar import WIND_SOLAR, shares
+from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market import clock
 from warehouse.market.clock import HOUR
 from warehouse.market.vocabulary import Forecast, Metric, forecast_of
@@ -144,8 +145,8 @@ def _body(
     body |= {"market": "day_ahead", "basis": "auction"} if auction else {"basis": "operator_forecast"}
     forecasts: Forecasts = {}
     if metric == WIND_SOLAR:
-        forecasts = read_forecasts(service.reader, catalogue, zone_id, now)
-        rows = shares(zone_id, forecasts[Forecast.MIX][0], forecasts[Forecast.DEMAND][0])
+        forecasts = read_forecasts(service.reader, catalogue.zones[zone_id], catalogue.feeds, now)
+        rows = forecast_shares(zone_id, forecasts)
     else:
         window, stored = horizon.window(now), auction or forecast_of(series)
         pick = None if auction else Pick()

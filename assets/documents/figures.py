@@ -6,8 +6,9 @@ Which document states what: see `assets.documents.bodies`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from assets.documents.greenest_hours import shares_ahead
 from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.catalogue_entries import CatalogueSeries, CatalogueZone, PublishedCatalogue
@@ -74,6 +75,8 @@ class ZoneFigures:
     """The rows around the instant by metric, of which the figures are the newest."""
     carbon_omitted: str = ""
     """Why there is no figure of `carbon`: why its newest whole interval is refused, or a word of `missing`."""
+    shares: RowColumns = field(default_factory=lambda: joined(()))
+    """Forecast shares of wind and solar in demand ahead of the instant."""
     unreadable: tuple[str, ...] = ()
     """The files that could not be read, a line each: their metrics are missing."""
 
@@ -132,7 +135,10 @@ def _of_zone(
             omitted = refused or _missing(entry.metrics[stored], attempt.error is not None)
         else:
             missing[metric.value] = _missing(entry.metrics[metric], attempt.error is not None)
-    return ZoneFigures(entry, named, missing, mixes, histories, omitted, tuple(unreadable))
+    shares = joined(())
+    with logged(f"shares of wind and solar of {zone}", unreadable):
+        shares = shares_ahead(reader, catalogue, zone, now)
+    return ZoneFigures(entry, named, missing, mixes, histories, omitted, shares, tuple(unreadable))
 
 
 @read_again

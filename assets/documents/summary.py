@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.greenest_hours import GreenestHours, find_greenest
 from assets.documents.statement import FigureSentences, grouped, heard
 from warehouse.figures.context import listed
+from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market.clock import local_date, utc, zone_of
 from warehouse.market.metrics import MIXES, SCALAR
 from warehouse.market.vocabulary import Metric
@@ -70,6 +72,8 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
         parts[Metric.CARBON] = f"Carbon intensity is not estimated because {_REFUSED[of_zone.carbon_omitted]}."
     for member, mix in mixes.items():
         parts[member], figures[member] = _mix_sentences(mix, opening, tz, overdue=now > mix.expected_by)
+    if (greenest := find_greenest(of_zone.shares, tz, now)) is not None:
+        parts[WIND_SOLAR], figures[WIND_SOLAR] = _greenest_sentence(greenest, tz)
     for metric, reason in of_zone.missing.items():
         if metric not in MIXES:
             parts[metric] = _missing_sentence(metric, reason)
@@ -105,6 +109,13 @@ def _mix_sentences(mix: Mix, opening: int, tz: str, overdue: bool) -> tuple[str,
     sentence = f"The generation mix {verb} led by {parts}{_when(mix.ts, opening, tz)}."
     due = _say_due("mix", mix.expected_by, tz) if overdue else None
     return _join([sentence], due, {**figures, "at": say_time(mix.ts, tz)})
+
+
+def _greenest_sentence(greenest: GreenestHours, tz: str) -> tuple[str, Numbers]:
+    start, end = say_time(greenest.start, tz), say_time(greenest.end, tz, greenest.start)
+    share = heard(greenest.share, 0)
+    sentence = f"The highest forecast share of wind and solar over three hours is {grouped(share, 0)}% of demand"
+    return f"{sentence}, from {start} to {end}.", {"share": share, "start": start, "end": end}
 
 
 def _when(ts: int, opening: int, tz: str) -> str:
