@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,11 +17,14 @@ from api.access.sign_up import private_json
 from api.access.values import NO_STORE
 from api.access.webhooks import EVENTS, Webhook
 from api.documents import changes
+from api.documents.catalogue_reader import Catalogue, stored_metric
 from api.http.messages import HttpRequest, Response, View, read_json
 from api.http.parameters import read_zone
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
+from warehouse.errors import CallerError
 from warehouse.market.clock import iso
+from warehouse.market.vocabulary import Metric
 from warehouse.series import change_log
 
 _MOST_BYTES = 8192
@@ -33,6 +37,8 @@ _URL = re.compile(r"[\x21-\x7e]+")
 def _subscribe(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
     key = service.gate.admit_holder(request)[1].key
     wanted = _wanted(request, service.settings.allow_private_webhooks)
+    if "day_ahead" in wanted["events"]:
+        _check_auctions(service.documents.catalogue, wanted["zones"])
     cursor = change_log.newest(service.storage, changes.settled(service.lag_s))
     webhook = webhooks.create(service.gate.database, key, wanted, cursor, service.gate.now)
     return private_json({**_body(webhook), "secret": webhook.secret}, 201)
@@ -114,6 +120,18 @@ def _wanted(request: HttpRequest, private: bool) -> dict[str, Any]:
         raise Problem("invalid-request", f"{words}.", faults[:20])
     wanted = {"url": document["url"], "events": [*dict.fromkeys(events)], "zones": [*zones]}
     return wanted | {"threshold": None if threshold is None else float(threshold or 0)}
+
+
+def _check_auctions(catalogue: Catalogue, zones: Sequence[str]) -> None:
+    """Raise Problem 400 that names each zone whose day-ahead auction cannot be reported."""
+    faults = []
+    for zone in zones:
+        try:
+            catalogue.require_carried(zone, stored_metric(catalogue, zone, Metric.PRICE, day_ahead=True), "day_ahead")
+        except CallerError as fault:
+            faults.append(ParameterFault("zones", "invalid", f"day_ahead: {fault}"))
+    if faults:
+        raise Problem("invalid-request", f"{faults[0].detail}.", faults[:20])
 
 
 def _is_fit(url: Any, private: bool) -> bool:

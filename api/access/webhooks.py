@@ -22,7 +22,7 @@ from api.access.tables import KEYS, PROMPT_DELIVERIES, WEBHOOK_MESSAGES, WEBHOOK
 from api.http.problems import Problem
 from warehouse.market.clock import DAY, HOUR
 
-EVENTS = ("changes", "price.above", "price.below", "band", "stale")
+EVENTS = ("changes", "price.above", "price.below", "band", "stale", "day_ahead")
 MOST_OF_A_KEY = 10
 CLAIM_S = 60
 """How long a claim lasts if its deliverer is killed; a delivery takes at most ten seconds."""

@@ -15,7 +15,8 @@ from api.openapi.members import WORDS, Member, Schema, choice, keyed, listed, or
 # fmt: off
 _URL_EVENTS: tuple[Member, ...] = (
     ("url", "Where to send messages: https, a public host.", text(format="uri", maxLength=500)),
-    ("events", "Changes of rows, the latest price beyond `threshold`, a brief's band that moves, or late data.",
+    ("events", "Changes of rows, the latest price beyond `threshold`, a brief's band that moves, late data, or a "
+     "complete day-ahead auction.",
      listed(choice(*EVENTS))),
 )
 _OF_ZONES, _THRESHOLD = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -11,12 +12,16 @@ import orjson
 from api.access.webhooks import Webhook
 from api.documents import changes
 from api.documents.changes import ChangeFilter
+from api.documents.document_cache import DocumentCache
 from assets.documents.map_history import rounded
-from warehouse.market.clock import iso
+from orchestration.webhooks import auctions
+from warehouse.bookkeeping import logged
+from warehouse.market.clock import MarketDay, iso
 from warehouse.market.metrics import AWAITED
 from warehouse.market.zones import ZONES
 from warehouse.series import change_log
 from warehouse.series.change_log import ChangePage, UnknownCursor
+from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -38,6 +43,17 @@ class Documents:
         if name not in self._read:
             self._read[name] = artefact.load(self.storage, name)
         return self._read[name]
+
+    def auctions(self, zone: str, now: int) -> dict[str, dict[str, Any]]:
+        """Return a zone's complete auctions of today and tomorrow by date; none if its files cannot be read."""
+        key = f"auctions of {zone}"
+        if key not in self._read:
+            self._read[key] = {}
+            with logged(key):
+                catalogue = DocumentCache(self.storage).catalogue
+                self._read[key] = auctions.complete_auctions(Reader(self.storage, 0), catalogue, zone, now)
+        found: dict[str, dict[str, Any]] = self._read[key]
+        return found
 
     def changes(self, cursor: str, zones: tuple[str, ...]) -> ChangePage:
         """Return a page of the change log, with entries of `zones` (empty: all). Raises UnknownCursor, StorageError."""
@@ -152,6 +168,20 @@ def _stale(documents: Documents, zone: str, _: float | None, known: Any, now: in
     return late, {"stale": late, "recovered": sorted(set(known or ()) - set(late)), "latest": f"/v1/latest/{zone}"}
 
 
+def _day_ahead(documents: Documents, zone: str, _: float | None, known: Any, now: int) -> tuple[Any, Any]:
+    """Report one day: new, or changed since it was reported. Today's auction is not new to a new subscription."""
+    found = documents.auctions(zone, now)
+    digests = {date: sha256(orjson.dumps(auction)).hexdigest()[:16] for date, auction in found.items()}
+    today = str(MarketDay.at(now, ZONES[zone].market_tz))
+    before = {today: digests.get(today, "")} if known is None else known
+    state = {date: digest for date, digest in before.items() if date >= today}
+    for date, auction in found.items():
+        if digests[date] != state.get(date):
+            revised = bool(state.get(date))
+            return {**state, date: digests[date]}, {**auction, "revised": revised}
+    return state, None
+
+
 def _terms(document: Mapping[str, Any]) -> dict[str, Any]:
     return {"attribution": document["attribution"], "license": document["license"]}
 
@@ -161,4 +191,5 @@ _LOOKS: Mapping[str, _Look] = {
     "price.below": _beyond(above=False),
     "band": _band,
     "stale": _stale,
+    "day_ahead": _day_ahead,
 }

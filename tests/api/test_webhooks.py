@@ -9,6 +9,8 @@ from flask.testing import FlaskClient
 
 from api.access import webhooks
 from tests.api.conftest import Rig
+from tests.api.declared_sources import feed, source
+from warehouse.market.vocabulary import Metric
 
 GOOD = {"url": "https://hook.example/emds", "events": ["changes"]}
 
@@ -84,6 +86,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"zones": ["XX"]}, "zones"),
     ({"events": ["price.above"]}, "threshold"),
     ({"events": ["price.above"], "threshold": True}, "threshold"),
+    ({"events": ["day_ahead"], "zones": ["GB"]}, "zones"),
+    ({"events": ["changes", "day_ahead"], "zones": ["DE-LU", "AU-NSW"]}, "zones"),
     ({"secret": "mine"}, "secret"),
 ]
 
@@ -94,6 +98,21 @@ def test_a_wrong_wish_names_what_is_wrong(rig: Rig, client: FlaskClient) -> None
         answer = subscribe(client, key, **wish)
         assert answer.status_code == 400, wish
         assert [fault["parameter"] for fault in answer.get_json()["errors"]] == [wrong], wish
+
+
+def test_the_auctions_that_can_be_reported_are_those_that_may_be_redistributed(rig: Rig) -> None:
+    held = source("held", (feed("held.auction", ("FR",), (Metric.PRICE,), "1h"),), withheld=True)
+    rig.sources = {**rig.sources, "held": held}
+    rig.publish()
+    client = rig.client()
+    key = rig.key(client)
+    assert subscribe(client, key, events=["day_ahead"]).status_code == 201
+    assert subscribe(client, key, events=["day_ahead"], zones=["DE-LU", "US-NYISO"]).status_code == 201
+    refused = subscribe(client, key, events=["day_ahead"], zones=["DE-LU", "FR"])
+    assert refused.status_code == 400
+    assert "terms do not allow" in refused.get_json()["detail"]
+    rig.publish(rights=("held",))
+    assert subscribe(client, key, events=["day_ahead"], zones=["FR"]).status_code == 201
 
 
 def test_also_a_private_address_names_a_host(rig: Rig) -> None:

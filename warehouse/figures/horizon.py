@@ -126,12 +126,17 @@ def known_ahead(rows: RowColumns, now: int) -> KnownAhead | None:
     if first is None:
         return None
     _, last = rows.between(Window(known[first].start, known[first].start + AHEAD))
-    labels = [rows.labels[code] for code in np.unique(rows.label[first:last])]
+    return known_from(rows.take(slice(first, last)))
+
+
+def known_from(rows: RowColumns) -> KnownAhead:
+    """Return rows, of which there is at least one, as known from the first one on."""
+    labels = [rows.labels[code] for code in np.unique(rows.label)]
     return KnownAhead(
-        tuple(known[first:last]),
-        rows.labels[rows.label[first]].unit,
+        tuple(intervals(rows)),
+        rows.labels[rows.label[0]].unit,
         tuple(sorted({code for label in labels for code in label.source.split(", ")})),
-        None if rows.published_at is None else int(rows.published_at[first:last].max()),
+        None if rows.published_at is None else int(rows.published_at.max()),
     )
 
 
