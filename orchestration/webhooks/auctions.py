@@ -76,7 +76,7 @@ def _spans_below_zero(rows: Sequence[Interval]) -> list[dict[str, int]]:
 
 
 def _cheapest(known: KnownAhead, hours: int) -> dict[str, int]:
-    """Return the cheapest block of a whole day, by the method of `/v1/best-hours`."""
+    """Return the cheapest block of a whole day, by the method of `/v1/windows`."""
     result = horizon.find(known, WindowQuery("lowest", hours * HOUR), "UTC")
     assert result.members is not None, "a whole day is longer than the block"
     times = {name: result.members[name] for name in ("start", "end")}

@@ -54,32 +54,81 @@ class _Loader(yaml.SafeLoader):
 _Loader.add_constructor("!secret", lambda loader, node: f"secret {node.value}")
 
 
+class HomeAssistant:
+    """The states of Home Assistant's sensors by entity id, and its templates."""
+
+    def __init__(self) -> None:
+        self.now, self.states, self.attributes = NOW, dict[str, str](), dict[str, Any]()
+        self.templates = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
+        self.templates.filters["as_datetime"] = lambda at: datetime.fromtimestamp(at, UTC)
+        self.templates.globals |= {
+            "now": lambda: datetime.fromtimestamp(self.now, UTC),
+            "states": self.states.__getitem__,
+            "has_value": self.states.__contains__,
+            "state_attr": lambda entity, name: self.attributes.get(entity, {}).get(name),
+            "as_timestamp": lambda text: datetime.fromisoformat(text).timestamp(),
+        }
+
+    def show(self, sensor: dict[str, Any], template: str, **values: Any) -> str | None:
+        """Set and return a sensor's state; None if it is not available."""
+        if self.templates.from_string(sensor["availability"]).render(values).strip() != "True":
+            return None
+        entity = f"sensor.{sensor['name'].lower().replace(' ', '_').replace('-', '_')}"
+        self.states[entity] = self.templates.from_string(template).render(values).strip()
+        self.attributes[entity] = {name: values["value_json"][name] for name in sensor.get("json_attributes", [])}
+        return self.states[entity]
+
+
 def test_home_assistants_sensors_show_what_the_api_states(served: Any) -> None:
     config = yaml.load((EXAMPLES / "home-assistant.yaml").read_text(), _Loader)
-    templates = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)
-    templates.filters["as_datetime"] = lambda at: datetime.fromtimestamp(at, UTC)
-    shown: dict[str, str] = {}
+    home, shown = HomeAssistant(), dict[str, str | None]()
     for resource in config["rest"]:
         assert resource["headers"]["Authorization"] == "secret emds_authorization"
         body = asked(served, resource["resource"])
-        for sensor in [*resource["sensor"], *resource.get("binary_sensor", [])]:
-            assert templates.from_string(sensor["availability"]).render(value_json=body) == "True"
-            assert ("state_class" in sensor) == ("unit_of_measurement" in sensor)
-            attributes = {name: body[name] for name in sensor.get("json_attributes", [])}
-            assert len(orjson.dumps(attributes)) * 200 / 192 < 16384 - 500, "what the recorder keeps of a state"
-            shown[sensor["unique_id"]] = templates.from_string(sensor["value_template"]).render(value_json=body)
+        for sensor in resource["sensor"]:
+            shown[sensor["unique_id"]] = home.show(sensor, sensor["value_template"], value_json=body)
+    assert len(orjson.dumps([*home.attributes.values()])) * 200 / 192 < 16384 - 500, (
+        "what the recorder keeps of a state"
+    )
     windows = asked(served, f"{SERVER}/v1/windows/DE-LU?hours=3")
     price = asked(served, f"{SERVER}/v1/latest/DE-LU")["metrics"]["price"]
-    assert datetime.fromisoformat(shown["emds_cheapest_start"]).timestamp() == windows["start"]
-    assert float(shown["emds_cheapest_mean"]) == round(windows["mean"], 2)
-    assert shown["emds_cheapest_now"] == str(windows["now"]["in_best"])
-    assert float(shown["emds_price"]) == round(price["value"], 2)
-    ahead = asked(served, config["rest"][-1]["resource"])
+    assert datetime.fromisoformat(shown["emds_cheapest_start"] or "").timestamp() == windows["start"]
+    assert float(shown["emds_cheapest_mean"] or "") == round(windows["mean"], 2)
+    ahead = asked(served, config["rest"][0]["resource"])
     assert len(ahead["data"]) == 192, "today and tomorrow"
-    assert datetime.fromisoformat(shown["emds_day_ahead"]).timestamp() == ahead["data"][-1]["ts"]
-    units = {of.get("unit_of_measurement") for resource in config["rest"] for of in resource["sensor"]} - {None}
-    assert units == {price["unit"]}
+    last = ahead["data"][-1]["ts"]
+    assert datetime.fromisoformat(shown["emds_day_ahead"] or "").timestamp() == last
+    [local] = config["template"]
+    [own], [is_now] = local["sensor"], local["binary_sensor"]
+    assert float(home.show(own, own["state"]) or "") == round(price["value"], 2)
+    assert home.show(is_now, is_now["state"]) == str(windows["now"]["in_best"])
+    for home.now, expected in ((windows["start"], "True"), (windows["end"] - 1, "True"), (windows["end"], "False")):
+        assert home.show(is_now, is_now["state"]) == expected
+    home.now = last + 899
+    assert float(home.show(own, own["state"]) or "") == round(ahead["data"][-1]["value"], 2)
+    home.now = last + 900
+    assert home.show(own, own["state"]) is None, "no price of yesterday"
+    home.attributes.clear()
+    assert home.show(own, own["state"]) is None
+    sensors = [*(sensor for resource in config["rest"] for sensor in resource["sensor"]), own]
+    assert {sensor.get("unit_of_measurement") for sensor in sensors} - {None} == {price["unit"]}
+    assert all(("state_class" in sensor) == ("unit_of_measurement" in sensor) for sensor in sensors)
     assert (EXAMPLES / "home-assistant.yaml").read_text().count(price["unit"]) == 1, "written once"
+
+
+def test_home_assistant_makes_less_than_60_calls_a_day_for_two_zones(served: Any) -> None:
+    config = yaml.load((EXAMPLES / "home-assistant.yaml").read_text(), _Loader)
+    [automation] = config["automation"]
+    [action] = automation["actions"]
+    entities = {
+        f"sensor.{sensor['name'].lower().replace(' ', '_').replace('-', '_')}": resource["resource"]
+        for resource in config["rest"]
+        for sensor in resource["sensor"]
+    }
+    refreshed = {entities[entity] for entity in action["target"]["entity_id"]}
+    assert refreshed == {resource["resource"] for resource in config["rest"]}
+    polls = sum(DAY / resource["scan_interval"] for resource in config["rest"])
+    assert 2 * (polls + len(refreshed)) < 60
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="no jq")
