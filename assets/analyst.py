@@ -109,12 +109,10 @@ def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         pool="marts",
         retry_policy=dg.RetryPolicy(max_retries=1, delay=10),
         check_specs=[
-            dg.AssetCheckSpec(
-                rule.name, asset=KEY, description=f"{rule.sentence} Its query: assets/sql/{rule.name}.sql"
-            )
+            dg.AssetCheckSpec(rule.name, asset=KEY, description=f"{rule.sentence} Query: assets/sql/{rule.name}.sql")
             for rule in RULES
         ],
-        description="Every feed in one SQL database, the file warehouse.duckdb: views of what is served, of every"
+        description="All feeds in one SQL database, the file warehouse.duckdb: views of the served rows, of every"
         " version, and of each metric. Its checks compare feeds with each other.",
     )
     def warehouse_duckdb(

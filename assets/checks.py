@@ -6,6 +6,7 @@ set aside before. What needs a second feed is a rule of `assets.sql.rules`. No `
 Dagster reads annotations.
 """
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -31,23 +32,23 @@ from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 PLAUSIBLE, COMPLETE, NO_ANOMALIES, FRESH = "plausible", "complete", "no_anomalies", "fresh"
-NOTHING_READ = "no row of this day is held, though some are due"
+NOTHING_READ = "no row of this day is stored, but some are due"
 NOTHING_DUE = "nothing of this day is due yet"
 SHOWN = 20
-"""So many findings of a day stand in Dagster."""
+"""Maximum number of findings per day that Dagster shows."""
 _FRESH_MEANS = (
-    "The newest row is not older than the publisher's timetable allows, in every zone: judged by data, not by runs."
-    " Warning when late, error after four graces."
+    "In every zone, the newest row is as recent as the publisher's schedule requires. Based on the data, not on runs."
+    " Severity: warning when late, error after four grace periods."
 )
 Aside = tuple[SeriesKey, Ints, Floats]
-"""Rows of a series that were set aside."""
+"""Rows of a series that were quarantined."""
 
 
 def check_specs(feed: Feed, partitions: dg.PartitionsDefinition) -> list[dg.AssetCheckSpec]:
-    """The checks of one feed."""
+    """Return the checks of one feed."""
     key = asset_key(feed)
     by_day = [
-        dg.AssetCheckSpec(name, asset=key, description=rule.__doc__, partitions_def=partitions)
+        dg.AssetCheckSpec(name, asset=key, description=inspect.getdoc(rule), partitions_def=partitions)
         for name, rule in RULES.items()
     ]
     return [*by_day, dg.AssetCheckSpec(FRESH, asset=key, description=_FRESH_MEANS)]
@@ -100,7 +101,10 @@ def evaluate(
 
 
 def _plausible(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
-    """Every value of the day is possible, comes once and lies on its grid; others are set aside. Error."""
+    """Every value of the day is plausible, unique and aligned to its interval.
+
+    Other values are quarantined. Severity: error.
+    """
     window, findings, count = window_of(facts.feed, day), [], 0
     covered = {key: ts for key, ts, _ in facts.own.within(window)}
     for key, ts, values in facts.aside:
@@ -119,7 +123,10 @@ def _plausible(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
 
 
 def _complete(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
-    """The day (23, 24 or 25 hours) has every interval due. Warning while the publisher may bring it, then error."""
+    """Every interval due for the day (23, 24 or 25 hours) is present.
+
+    Severity: warning while the publisher may still deliver it, then error.
+    """
     feed, now, window = facts.feed, facts.now, window_of(facts.feed, day)
     settled = day.end <= now - feed.revised_days * clock.DAY
     if empty := facts.without_rows(COMPLETE, day):
@@ -152,7 +159,7 @@ def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: Stored
 
 
 def _no_anomalies(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
-    """No series repeats one value longer than its metric ever does, none jumps or leaves its level. Warning."""
+    """No series is frozen, jumps or shifts its level. Severity: warning."""
     if empty := facts.without_rows(NO_ANOMALIES, day):
         return empty
     judged = quality.judge(facts.own.rows(window_of(facts.feed, day)), facts.feed, (), facts.now)
@@ -174,7 +181,7 @@ RULES: Mapping[str, Callable[[Facts, MarketDay], dg.AssetCheckEvaluation]] = {
     COMPLETE: _complete,
     NO_ANOMALIES: _no_anomalies,
 }
-"""The checks by market day, in their order. To add one, add a rule: its docstring says what passing means."""
+"""The checks by market day, in their order. To add one, add a rule: its docstring is the description in Dagster."""
 
 
 def _name(key: SeriesKey) -> str:

@@ -26,21 +26,21 @@ CATALOGUE, SNAPSHOT = dg.AssetKey([PREFIX, "catalogue"]), dg.AssetKey([PREFIX, "
 LIVE = dg.AssetKey(["geo", "live"])
 MEASURED = dg.AssetKey([PREFIX, "publishers"])
 OF_ALL_ZONES = {
-    CATALOGUE: (layout.CATALOGUE, "What is held, whose it is, and how fresh: zones, feeds, licences, spans."),
-    SNAPSHOT: (layout.SNAPSHOT, "All zones' latest values in one document."),
+    CATALOGUE: (layout.CATALOGUE, "All zones and feeds with their licences, available ranges and freshness."),
+    SNAPSHOT: (layout.SNAPSHOT, "The latest values of all zones in one document."),
     LIVE: (layout.LIVE, "The zones with their latest values, rounded, for the map."),
 }
 BY_ZONE = {
-    "latest": "The zone's newest value of every metric whose interval has begun.",
-    "brief": "The zone's current values against their own trailing 30 days, the 24-hour trend and a sentence.",
+    "latest": "The newest value of each metric of the zone whose interval has started.",
+    "brief": "The zone's current values ranked within their past 30 days, with the 24-hour trend and a text summary.",
 }
 ZONE_PARTITIONS = dg.StaticPartitionsDefinition(list(ZONES))
-FAILED = "not all is published"
+FAILED = "some documents are not published"
 GEO, INTACT = "geo", "intact"
 LAYERS = {
-    "zones": "Footprints of the zones at two levels of detail; neighbours share their borders vertex for vertex.",
-    "interconnectors": "Ties between zones, or to an area outside; its flow rows name a tie by its id.",
-    "plants": "Power plants of 250 MW and above, in the fuel vocabulary of generation and capacity.",
+    "zones": "Footprints of the zones at two levels of detail. Neighbours share the vertices of their borders.",
+    "interconnectors": "Interconnectors between zones or with an outside area; flow rows name one by its ID.",
+    "plants": "Power plants of 250 MW and above, with the same fuel names as generation and capacity.",
 }
 
 
@@ -130,7 +130,7 @@ def _publishers(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
         owners=[OWNER],
         kinds={"json"},
         pool="documents",
-        description="By feed and month: how late rows came, how many were revised and how, holes, failures by kind.",
+        description="Publisher reliability by feed and month: delays, revisions, gaps and failures by type.",
     )
     def measured(
         context: dg.AssetExecutionContext, warehouse: dg.ResourceParam[PipelineContext]
@@ -151,7 +151,7 @@ def geo_assets() -> list[dg.AssetsDefinition]:
 
 def _layer(layer: str, description: str) -> dg.AssetsDefinition:
     key = dg.AssetKey([GEO, layer])
-    check = dg.AssetCheckSpec(INTACT, asset=key, description="Every file has the SHA-256 that is shipped with it.")
+    check = dg.AssetCheckSpec(INTACT, asset=key, description="Every file matches the SHA-256 in this release.")
 
     @dg.asset(
         key=key,

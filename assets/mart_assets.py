@@ -86,7 +86,7 @@ def _records() -> dg.AssetsDefinition:
         kinds={"duckdb", "parquet"},
         pool=GROUP,
         automation_condition=dg.AutomationCondition.any_deps_updated() & ~dg.AutomationCondition.in_progress(),
-        description="Highest and lowest value and longest run of negative prices of each series, ever and by year.",
+        description="Highest and lowest value and longest run of negative prices of each series, in all and by year.",
         metadata={"sql": "assets/sql/records.sql"},
     )
     def records(warehouse: dg.ResourceParam[PipelineContext], duckdb: DuckDBResource) -> dg.MaterializeResult[None]:

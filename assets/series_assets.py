@@ -94,11 +94,11 @@ def series_asset(
 
 
 def words(report: RunReport) -> str:
-    """What a run did, in a line."""
+    """Summarise a run in one line."""
     rows = sum(f.added + f.changed + f.evicted for f in report.folded)
     return (
         f"{report.feed}: {len(report.days)} days, {report.requests} requests, {report.bytes} bytes,"
-        f" {report.quarantined} rows set aside, {rows} rows changed"
+        f" {report.quarantined} rows quarantined, {rows} rows changed"
     )
 
 
@@ -109,7 +109,7 @@ def _months(feed: Feed, days: Sequence[MarketDay]) -> list[list[MarketDay]]:
 
 
 def raw_asset(source: Source) -> dg.AssetSpec:
-    """The kept answers of a publisher: no step of their own, since a feed's run asks, keeps and parses in one."""
+    """Return the asset of a publisher's raw responses. It has no step, because the run of a feed stores them."""
     return dg.AssetSpec(
         raw_key(source.code),
         group_name=source.code,
@@ -117,30 +117,32 @@ def raw_asset(source: Source) -> dg.AssetSpec:
         kinds={"zstd"},
         tags={"source": source.code},
         description=" ".join(
-            [f"What {source.name} answered, byte by byte, zstd-compressed; every run of its feeds adds to it."]
+            [f"Unmodified responses from {source.name}, compressed with zstd. Each run of its feeds adds to them."]
             + [note if note.endswith(".") else f"{note}." for note in source.notes]
         ),
     )
 
 
 def _tags(source: Source, feed: Feed) -> dict[str, str]:
-    """What the catalogue is searched by: `tag:metric/price`, `tag:zone/GB`."""
+    """Return the tags for searches in Dagster's catalogue: `tag:metric/price`, `tag:zone/GB`."""
     labels = {"source": source.code, "rank": str(feed.rank), "resolution": feed.resolution}
     labels |= {f"metric/{metric.value}": "" for metric in feed.metrics}
     return labels | {f"zone/{zone}": "" for zone in feed.zones}
 
 
 def describe(source: Source, feed: Feed, job: str = "") -> str:
-    """Return what the UI shows above an asset. `job`: as in `series_asset`."""
-    carried = f"{', '.join(feed.metrics)} of {', '.join(feed.zones)}, {feed.resolution}, market days in {feed.tz}"
+    """Return the description of an asset in Dagster's UI. `job`: as in `series_asset`."""
+    carried = (
+        f"{', '.join(feed.metrics)} for {', '.join(feed.zones)}, {feed.resolution} intervals, market days in {feed.tz}"
+    )
     title = feed.title[:1].upper() + feed.title[1:].removesuffix(".")
     often = f"every {feed.every_minutes} minutes"
     if feed.stands_in_for:
-        often = f"once a day, and each hour while {feed.stands_in_for} is late"
+        often = f"once a day, and every hour while {feed.stands_in_for} is late"
     if job:
-        often += f" by the job `{job}`, so that the feed has no job of its own"
+        often += f" by the job `{job}`; the feed has no job of its own"
     terms = f"Licence: {source.licence}. Attribution: {source.attribution}"
-    return f"{title}. {source.name}: {carried}, asked {often}. {terms}"
+    return f"{title}. {source.name}: {carried}. Fetched {often}. {terms}"
 
 
 def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:
@@ -153,7 +155,7 @@ def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:
         "metrics": ", ".join(feed.metrics),
         "stamps": feed.stamps,
         "market_day": feed.tz,
-        "needs": ", ".join(source.required_env) or "nothing",
+        "needs": ", ".join(source.required_env) or "none",
         "dagster/code_references": dg.CodeReferencesMetadataValue(code_references=[_code(feed)]),
         "dagster/column_schema": dg.TableSchema(columns=columns),
         **({"dagster/uri": f"{home}/series"} if home else {}),

@@ -100,7 +100,7 @@ def automation() -> dg.AutomationConditionSensorDefinition:
     """Request what follows by condition; once a minute is enough for what is published each quarter hour."""
     return dg.AutomationConditionSensorDefinition(
         "automation",
-        description="Requests service assets and marts whose automation condition is met.",
+        description="Starts service assets and marts whose automation condition is met.",
         target=dg.AssetSelection.groups("service", "marts"),
         default_status=dg.DefaultSensorStatus.RUNNING,
         minimum_interval_seconds=60,

@@ -60,10 +60,19 @@ class Mart:
 
 _NOT_YEARLY = tuple(metric for metric in Metric if metric not in YEARLY)
 MARTS = (
-    Mart("daily", "Each civil day of a zone: mean, extremes, seconds covered, hours below zero.", ONE_VALUED),
-    Mart("hourly_profile", "Each hour of civil time over a month: how a day of it went.", ONE_VALUED),
-    Mart("border_days", "Each civil day of a border or tie: mean import, MWh in and out.", (Metric.INTERCHANGE,)),
-    Mart("revisions", "Each civil day and feed: intervals stated again, when and by how much.", _NOT_YEARLY, True),
+    Mart("daily", "One row per civil day of a zone: mean, extremes, seconds covered, hours below zero.", ONE_VALUED),
+    Mart("hourly_profile", "One row per hour of civil time and month: mean, extremes and number of days.", ONE_VALUED),
+    Mart(
+        "border_days",
+        "One row per civil day of a border or interconnector: mean import, MWh in and out.",
+        (Metric.INTERCHANGE,),
+    ),
+    Mart(
+        "revisions",
+        "One row per civil day of a feed: revised intervals, with the time and size of the changes.",
+        _NOT_YEARLY,
+        True,
+    ),
 )
 _EXACT_MEAN = """CREATE OR REPLACE MACRO exact_mean(total, covered) AS (
     WITH whole AS (SELECT CAST(CAST(total AS DECIMAL(30, 6)) * 1000000 AS HUGEINT) AS n, CAST(covered AS HUGEINT) AS d),

@@ -41,15 +41,21 @@ class Rule:
 
 
 RULES = (
-    Rule("borders_mirror", "Both zones of a border state the same flow with opposite signs."),
-    Rule("days_differ", "No series repeats the day before, value by value."),
-    Rule("volumes_agree", "Two feeds of a zone's demand or interchange agree, as an ISO's own and EIA-930's."),
-    Rule("prices_agree", "Two feeds of one price agree: to the cent where an auction sets it."),
-    Rule("day_ahead_whole", "A feed's day-ahead days have 23, 24 or 25 hours, or 92, 96 or 100 quarters."),
-    Rule("carbon_follows_mix", "Britain's carbon intensity lies where its generation mix puts it."),
-    Rule("british_carbon_follows_mix", "Britain's carbon intensity lies where Elexon's mix and the imports put it."),
-    Rule("british_shares_agree", "NESO's shares of Britain's generation and Elexon's mix agree."),
-    Rule("french_carbon_follows_mix", "France's carbon intensity is its mix by RTE's own factors, within 1 g."),
+    Rule("borders_mirror", "The two zones of a border report the same flow with opposite signs."),
+    Rule("days_differ", "No series repeats all values of the previous day."),
+    Rule(
+        "volumes_agree",
+        "Two feeds of a zone's demand or interchange agree, for example those of an ISO and of EIA-930.",
+    ),
+    Rule("prices_agree", "Two feeds of one price agree. Auction prices agree to the cent."),
+    Rule("day_ahead_whole", "A day of day-ahead prices has 23, 24 or 25 hours, or 92, 96 or 100 quarter hours."),
+    Rule("carbon_follows_mix", "Great Britain's carbon intensity is consistent with its generation mix."),
+    Rule(
+        "british_carbon_follows_mix",
+        "Great Britain's carbon intensity is consistent with Elexon's mix and the imports.",
+    ),
+    Rule("british_shares_agree", "NESO's shares of Great Britain's generation agree with Elexon's mix."),
+    Rule("french_carbon_follows_mix", "France's carbon intensity equals its mix with RTE's own factors, within 1 g."),
     Rule("california_agrees", "EIA's and CAISO's generation of California agree by fuel."),
-    Rule("mix_covers_demand", "A zone's mix is 0.85 to 1.15 of its demand less its net import."),
+    Rule("mix_covers_demand", "The mix of a zone is 0.85 to 1.15 times its demand minus its net import."),
 )

@@ -1,4 +1,4 @@
-"""`emds keys` and `emds webhooks`: who holds keys and how much they use them; whose subscriptions there are."""
+"""Define `emds keys` and `emds webhooks`, which manage API keys, their quotas and webhook subscriptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _KEY = click.argument("key", metavar="ID", type=click.IntRange(0, 2**63 - 1))
 _WEBHOOK = click.argument("webhook", metavar="ID")
 _COUNT = click.IntRange(1, 36_600)
-_HEAD = f"{'id':>6}  {'answers':>8} {'today':>6} {'full days':>9}  {'quota':>6}  {'last used':10}  {'state':11}  email"
+_HEAD = f"{'id':>6}  {'requests':>8} {'today':>6} {'full days':>9}  {'quota':>6}  {'last used':10}  {'state':11}  email"
 
 
 @contextmanager
@@ -34,34 +34,37 @@ def _accounts() -> Iterator[Database]:
 
 @contextmanager
 def _webhook(webhook: str) -> Iterator[Database]:
-    """Open the database of a subscription. Raises click.ClickException (exit code 1) where there is none."""
+    """Open the database of a subscription. Raises click.ClickException (exit code 1) if it does not exist."""
     from api.access import webhooks
 
     with _accounts() as database:
         if webhooks.get(database, webhook) is None:
-            raise click.ClickException(f"there is no webhook {webhook}")
+            raise click.ClickException(f"There is no webhook {webhook}. `emds webhooks list` lists them.")
         yield database
 
 
 def _quota(text: str) -> int | None:
-    """Parse answers a day; None for the default quota."""
+    """Parse requests per day; None means the default quota."""
     if text == "default":
         return None
     if text.isascii() and text.isdigit() and int(text) <= 10_000_000:
         return int(text)
-    raise click.BadParameter(f"{text[:40]!r} is neither a number from 0 to 10000000 nor `default`")
+    raise click.BadParameter(f"{text[:40]!r} is not valid. Use a number from 0 to 10000000, or `default`.")
 
 
 @click.group()
 def keys() -> None:
-    """List keys and their use; revoke one, or set its quota."""
+    """List and revoke API keys, and set their quotas."""
 
 
 @keys.command("list")
-@click.option("--days", type=_COUNT, default=30, show_default=True, help="Over how many days.")
-@click.option("--top", type=_COUNT, default=10, show_default=True, help="How many.")
+@click.option("--days", type=_COUNT, default=30, show_default=True, help="Number of days to sum.")
+@click.option("--top", type=_COUNT, default=10, show_default=True, help="Number of keys to list.")
 def list_keys(days: int, top: int) -> None:
-    """List the live keys, the busiest first, by the true time: keys and quotas never go by EMDS_NOW."""
+    """List the active keys, busiest first.
+
+    Keys and quotas use the true time, not EMDS_NOW.
+    """
     from api.access.key_life import key_uses
     from api.access.keys import CALLS_PER_DAY
     from warehouse.market.clock import DAY, iso
@@ -70,7 +73,7 @@ def list_keys(days: int, top: int) -> None:
         uses = key_uses(database, days, CALLS_PER_DAY, int(time.time()))
     live = [use for use in uses if use.revoked is None]
     answers = sum(use.answers for use in uses)
-    print(f"{len(live)} active keys of {len(uses)}, {answers} answers in {days} days")
+    print(f"{len(live)} active keys of {len(uses)}, {answers} requests in {days} days")
     print(_HEAD)
     for use in live[:top]:
         last = "never" if use.last_day is None else iso(use.last_day * DAY)[:10]
@@ -83,12 +86,12 @@ def list_keys(days: int, top: int) -> None:
 @keys.command()
 @_KEY
 def revoke(key: int) -> None:
-    """Revoke a key at once."""
+    """Revoke a key immediately."""
     from api.access.key_life import revoke
 
     with _accounts() as database:
         if not revoke(database, key, int(time.time())):
-            raise click.ClickException(f"there is no key {key}")
+            raise click.ClickException(f"There is no key {key}. `emds keys list` lists them.")
     print(f"key {key} is revoked")
 
 
@@ -96,14 +99,16 @@ def revoke(key: int) -> None:
 @_KEY
 @click.argument("answers", metavar="N", type=_quota)
 def quota(key: int, answers: int | None) -> None:
-    """Set a key's answers a UTC day: a number, or `default`."""
+    """Set a key's daily quota (UTC): a number, or `default`."""
     from api.access.key_life import set_quota
     from api.access.keys import CALLS_PER_DAY
 
     with _accounts() as database:
         if not set_quota(database, key, answers):
-            raise click.ClickException(f"there is no key {key}")
-    print(f"key {key}: {CALLS_PER_DAY if answers is None else answers} answers a day, from its next call on")
+            raise click.ClickException(f"There is no key {key}. `emds keys list` lists them.")
+    print(
+        f"key {key}: {CALLS_PER_DAY if answers is None else answers} requests per day, starting with its next request"
+    )
 
 
 @click.group()
@@ -113,14 +118,14 @@ def webhooks() -> None:
 
 @webhooks.command("list")
 def list_webhooks() -> None:
-    """List every subscription: whose, where, and how delivery goes."""
+    """List every subscription with its key, host and deliveries."""
     from urllib.parse import urlsplit
 
     from api.access import webhooks
 
     with _accounts() as database:
         subscribed = webhooks.listed(database)
-    print(f"{len(subscribed)} webhooks, {sum(each.waiting for each in subscribed)} messages wait")
+    print(f"{len(subscribed)} webhooks, {sum(each.waiting for each in subscribed)} messages pending")
     for each in subscribed:
         state = "disabled" if each.disabled else "failing" if each.failing_since else "active"
         events, zones = (",".join(names) for names in (each.events, each.zones or ("all",)))
@@ -132,7 +137,10 @@ def list_webhooks() -> None:
 
 @webhooks.command()
 def deliver() -> int:
-    """Deliver what waits, now; exit with 1 where a receiver did not take it."""
+    """Deliver pending messages now.
+
+    Exits with 1 if a delivery fails.
+    """
     from orchestration.webhooks import delivery
 
     counts = delivery.run_now()
@@ -147,7 +155,7 @@ def disable(webhook: str) -> None:
     from api.access import webhooks
 
     with _webhook(webhook) as database:
-        webhooks.disable(database, webhook, "by the owner")
+        webhooks.disable(database, webhook, "by the operator")
 
 
 @webhooks.command()

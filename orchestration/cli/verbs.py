@@ -1,7 +1,7 @@
-"""The command line: `emds VERB`, each verb with its options and what it runs.
+"""Define the command line, `emds COMMAND`: each command with its options and the function that it runs.
 
-Exit code 0: all done; 1: something failed and is listed; 2: wrong use. A verb imports what it needs when it runs:
-`emds --help` loads neither Dagster nor the API, and `emds serve` starts without Dagster.
+The exit code is 0 on success, 1 if something failed and is listed, and 2 for wrong usage. A command imports what it
+needs when it runs: `emds --help` loads neither Dagster nor the API, and `emds serve` starts without Dagster.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise click.BadParameter(f"{text[:40]!r} is no day such as 2026-01-31") from None
+        raise click.BadParameter(f"{text[:40]!r} is not a date. Use the form 2026-01-31.") from None
 
 
 def _choose(context: click.Context, _: click.Parameter, feeds: Sequence[str]) -> list[Feed]:
@@ -41,63 +41,79 @@ def _choose(context: click.Context, _: click.Parameter, feeds: Sequence[str]) ->
     try:
         return backfill.chosen(context.params.pop("source"), feeds)
     except KeyError as error:
-        raise click.UsageError(f"no source or feed {error.args[0]}") from None
+        raise click.UsageError(f"There is no source or feed {error.args[0]}. docs/feeds.md lists them.") from None
 
 
 def _which(verb: Verb) -> Verb:
-    """Add the options that choose feeds, each of which may be repeated; the verb gets them as `feeds`."""
+    """Add the repeatable options that select feeds; the command gets them as `feeds`."""
     by_feed = click.option(
-        "--feed", "feeds", multiple=True, callback=_choose, help="Only this feed, such as aemo.dispatch."
+        "--feed",
+        "feeds",
+        multiple=True,
+        callback=_choose,
+        help="Only this feed, for example aemo.dispatch (repeatable).",
     )
-    return click.option("--source", multiple=True, is_eager=True, help="Only this source.")(by_feed(verb))
+    return click.option("--source", multiple=True, is_eager=True, help="Only this source (repeatable).")(by_feed(verb))
 
 
 def _in_order(context: click.Context, _: click.Parameter, end: date | None) -> date | None:
     start = context.params["start"]
     if start and end and end < start:
-        raise click.UsageError("--end lies before --start")
+        raise click.UsageError("--end is before --start.")
     return end
 
 
 def _between(verb: Verb) -> Verb:
-    """Add the options that choose a span of market days."""
+    """Add the options that select a range of market days."""
     by_end = click.option("--end", type=day, metavar="D", callback=_in_order, help="Last market day.")
     return click.option("--start", type=day, metavar="D", is_eager=True, help="First market day.")(by_end(verb))
 
 
 def _trial(verb: Verb) -> Verb:
     """Add the options of `probe` and `record`."""
-    by_day = click.option("--day", type=day, metavar="D", help="The past market day (default: the newest whole one).")
+    by_day = click.option(
+        "--day", type=day, metavar="D", help="Past market day to fetch (default: the newest complete one)."
+    )
     return _which(by_day(verb))
 
 
 def _listens(verb: Verb) -> Verb:
-    """Add the options that say where the API listens."""
+    """Add the options for the address of the API."""
     by_host = click.option(
-        "--host", default="127.0.0.1", show_default=True, help="Where the API listens; a proxy belongs in front."
+        "--host",
+        default="127.0.0.1",
+        show_default=True,
+        help="Address of the API. Put a proxy in front of a public one.",
     )
-    return click.option("--port", type=PORT, default=8000, show_default=True, help="The API's port.")(by_host(verb))
+    return click.option("--port", type=PORT, default=8000, show_default=True, help="Port of the API.")(by_host(verb))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="emds", message="%(prog)s %(version)s")
 @click.pass_context
 def emds(context: click.Context) -> None:
-    """Electricity Market Data Service."""
-    context.call_on_close(sys.stdout.flush)  # click ends with 1 where nobody reads the output to its end
+    """Run and maintain an Electricity Market Data Service."""
+    context.call_on_close(sys.stdout.flush)  # without this, click exits with 1 if the reader of the output stops early
 
 
 @emds.command()
 @_listens
 @click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history for an empty warehouse.")
-@click.option("--ui-port", type=PORT, default=3000, show_default=True, help="Dagster's port.")
-@click.option("--home", help="The warehouse: a folder or a bucket's address (default: EMDS_HOME, else data/MODE).")
-@click.option("--feeds", type=click.Choice(("simulated", "live")), help="The mode of an empty warehouse (EMDS_FEEDS).")
-@click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
+@click.option("--ui-port", type=PORT, default=3000, show_default=True, help="Port of Dagster's web UI.")
+@click.option("--home", help="Warehouse: a folder or the URL of a bucket (default: EMDS_HOME, else data/MODE).")
+@click.option(
+    "--feeds", type=click.Choice(("simulated", "live")), help="Mode of an empty warehouse (default: EMDS_FEEDS)."
+)
+@click.option(
+    "--recordings", type=click.Path(path_type=Path), help="Fill the warehouse from recorded responses instead."
+)
 def up(
     port: int, host: str, days: int, ui_port: int, home: str | None, feeds: str | None, recordings: Path | None
 ) -> int:
-    """Run the API and Dagster until Ctrl-C; fill an empty warehouse first."""
+    """Fill the warehouse if empty, then run the API and Dagster.
+
+    Press Ctrl-C to stop both.
+    """
     mode = "recorded" if recordings else feeds
     os.environ.update({name: value for name, value in (("EMDS_HOME", home), ("EMDS_FEEDS", mode)) if value})
     from orchestration.servers import up
@@ -108,9 +124,9 @@ def up(
 @emds.command()
 @_which
 def ingest(feeds: list[Feed]) -> int:
-    """Ask feeds for every day that they may still revise.
+    """Fetch all days that publishers may still revise.
 
-    Today's is among them, and tomorrow's of feeds that publish ahead.
+    Includes today, and tomorrow for feeds that publish ahead.
     """
     from orchestration.work import backfill, commands
 
@@ -119,16 +135,19 @@ def ingest(feeds: list[Feed]) -> int:
 
 @emds.command()
 @_which
-@click.option("--days", type=COUNT, help="The last N days, today, and what is published for tomorrow.")
+@click.option("--days", type=COUNT, help="The last N days, today, and published data for tomorrow.")
 @_between
-@click.option("--missing", is_flag=True, help="Leave out days of which all is held, as after a backfill was stopped.")
-@click.option("--dry-run", is_flag=True, help="Only print requests and expected time.")
+@click.option("--missing", is_flag=True, help="Skip complete days, for example to resume a stopped backfill.")
+@click.option("--dry-run", is_flag=True, help="Print the number of requests and the expected time, then exit.")
 def backfill(
     feeds: list[Feed], days: int | None, start: date | None, end: date | None, missing: bool, dry_run: bool
 ) -> int | None:
-    """Ask for past market days. Asked again, they change nothing that is held already."""
+    """Fetch past market days.
+
+    Fetching a day again does not change unchanged data.
+    """
     if bool(days) == bool(start) or (days and end):
-        raise click.UsageError("give --days N, or --start D (and --end D)")
+        raise click.UsageError("Give --days N, or --start D with or without --end D.")
     from orchestration.work import backfill, commands, gaps
     from orchestration.work.environment import open_context, open_unclaimed
 
@@ -137,7 +156,7 @@ def backfill(
     tasks = backfill.plan(feeds, start, end, days)
     if not tasks:
         raise click.UsageError(
-            "nothing to ask for: these days lie before each feed's first, or after its last published"
+            "There is nothing to fetch: these days are before the first day of each feed, or are not published yet."
         )
     if missing:
         tasks = gaps.without_whole_days(open_unclaimed() if dry_run else open_context(), tasks)
@@ -151,9 +170,12 @@ def backfill(
 @emds.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 def replay(folder: Path) -> int:
-    """Ingest every recorded answer of a folder with a MANIFEST.json."""
+    """Ingest recorded responses from a folder.
+
+    The folder must contain a MANIFEST.json.
+    """
     if not (folder / "MANIFEST.json").is_file():
-        raise click.UsageError(f"no MANIFEST.json in {folder}")
+        raise click.UsageError(f"There is no MANIFEST.json in {folder}.")
     from orchestration.work import replay
 
     os.environ["EMDS_FEEDS"] = "recorded"
@@ -164,9 +186,9 @@ def replay(folder: Path) -> int:
 @_which
 @_between
 def rebuild(feeds: list[Feed], start: date | None, end: date | None) -> int:
-    """Parse the kept bytes again, without the network.
+    """Parse the raw archive again, without network access.
 
-    Ranks and rights of every month are resolved again too.
+    Also reapplies source ranks and redistribution permissions to every month.
     """
     from orchestration.work import replay
 
@@ -174,11 +196,11 @@ def rebuild(feeds: list[Feed], start: date | None, end: date | None) -> int:
 
 
 @emds.command()
-@click.option("--to", metavar="URL", help="A folder or a bucket, s3://... (default: EMDS_PUBLISH_TO).")
+@click.option("--to", metavar="URL", help="Folder or bucket, s3://... (default: EMDS_PUBLISH_TO).")
 def publish(to: str | None) -> int:
-    """Publish every document again.
+    """Regenerate all documents.
 
-    With --to also as files that any web server serves.
+    With --to, also write them as static files.
     """
     from orchestration.static_side import target
     from orchestration.work import commands
@@ -194,7 +216,7 @@ def publish(to: str | None) -> int:
 @emds.command()
 @_trial
 def probe(feeds: list[Feed], day: date | None) -> int:
-    """Ask each feed for a past day and today; write nothing."""
+    """Fetch a past day and today from each feed; write nothing."""
     from orchestration.work import probe
 
     return probe.probe(feeds, day)
@@ -204,22 +226,25 @@ def probe(feeds: list[Feed], day: date | None) -> int:
 @_trial
 @click.argument("folder", type=click.Path(path_type=Path))
 def record(feeds: list[Feed], day: date | None, folder: Path) -> int:
-    """Probe, and keep the answers in a folder that `replay` takes."""
+    """Probe the feeds and save the responses for `replay`."""
     from orchestration.work import probe
     from warehouse.store import layout
 
     if (folder / "MANIFEST.json").exists():
-        raise click.UsageError(f"{folder} already holds recordings: name a new folder")
+        raise click.UsageError(f"{folder} already contains recordings. Use a new folder.")
     if (folder / layout.MODE).exists():
-        raise click.UsageError(f"{folder} holds a warehouse: name a new folder")
+        raise click.UsageError(f"{folder} contains a warehouse. Use a new folder.")
     return probe.probe(feeds, day, folder)
 
 
 @emds.command()
 @_which
-@click.option("--days", type=COUNT, default=35, show_default=True, help="How far back.")
+@click.option("--days", type=COUNT, default=35, show_default=True, help="Number of days to check.")
 def gaps(feeds: list[Feed], days: int) -> int:
-    """List the intervals that are due and missing; `backfill --missing` asks for them."""
+    """List missing intervals.
+
+    Run `backfill --missing` to fetch them.
+    """
     from orchestration.work import gaps
     from orchestration.work.environment import open_unclaimed
 
@@ -234,7 +259,7 @@ def gaps(feeds: list[Feed], days: int) -> int:
 @emds.command()
 @_listens
 def serve(port: int, host: str) -> int:
-    """Run the API alone."""
+    """Run only the API."""
     from orchestration.servers import serve
 
     return serve.serve(port, host)
@@ -244,7 +269,10 @@ def serve(port: int, host: str) -> int:
 @click.argument("program", type=click.Choice(PROGRAMS))
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
 def dagster(program: str, options: Sequence[str]) -> int:
-    """Run a program of Dagster's over this warehouse; the web server behind a check of who sends it commands."""
+    """Run a Dagster program against this warehouse.
+
+    The web server runs behind a check of the origin of each request (SECURITY.md).
+    """
     from orchestration.servers import dagster_home
     from orchestration.work.environment import PipelineSettings
 
@@ -263,19 +291,21 @@ def dagster(program: str, options: Sequence[str]) -> int:
 
 
 @emds.command()
-@click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history.")
-@click.option("--recordings", type=click.Path(path_type=Path), help="Fill it from recorded answers instead.")
+@click.option("--days", type=COUNT, default=35, show_default=True, help="Number of days of history.")
+@click.option(
+    "--recordings", type=click.Path(path_type=Path), help="Fill the warehouse from recorded responses instead."
+)
 def fill(days: int, recordings: Path | None) -> None:
-    """Fill an empty warehouse as `up` does, and end."""
+    """Fill an empty warehouse, then exit."""
     from orchestration.work import first_fill
 
-    # What a publisher refused keeps no server from starting, which in compose waits for this.
+    # The exit code is 0 even if a publisher failed, because in compose the servers wait for this command.
     first_fill.fill(days, recordings)
 
 
 @emds.command()
 def doctor() -> int:
-    """Print what is configured, what is missing and what is stale."""
+    """Report settings, missing credentials and stale feeds."""
     from orchestration.cli import doctor
 
     return doctor.doctor()
@@ -283,7 +313,7 @@ def doctor() -> int:
 
 @emds.command()
 def verify() -> int:
-    """Read every file of the warehouse and list what is broken."""
+    """Check every file in the warehouse and list damaged ones."""
     from orchestration.work import verify
     from orchestration.work.environment import opened
 
@@ -298,7 +328,7 @@ def verify() -> int:
 
 @emds.command()
 def repair() -> int:
-    """Make damaged files again from the kept bytes."""
+    """Rebuild damaged files from the raw archive."""
     from orchestration.work import verify
 
     return verify.repair()
@@ -310,7 +340,7 @@ def repair() -> int:
 def copy(source: str, target: str) -> int:
     """Copy a warehouse to an empty folder or bucket.
 
-    FROM and TO are folders or buckets' addresses. A copy that was killed continues when it is run again.
+    FROM and TO are folders or URLs of buckets. To resume an interrupted copy, run the command again.
     """
     from orchestration.work import copy
     from warehouse import settings
@@ -331,7 +361,7 @@ emds.add_command(webhooks)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb and return its exit code. Results go to stdout, progress and failures to stderr."""
+    """Run one command and return its exit code. Results go to stdout, progress and failures to stderr."""
     try:
         return int(emds.main(argv, prog_name="emds", standalone_mode=False) or 0)
     except click.ClickException as error:

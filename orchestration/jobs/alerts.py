@@ -42,7 +42,7 @@ class Outages:
     name="alerts",
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=60,
-    description="Tells EMDS_ALERT_WEBHOOK when an outage of a feed or a job begins, and when it ends.",
+    description="Sends a message to EMDS_ALERT_WEBHOOK when an outage of a feed or job starts and when it ends.",
 )
 def alerts(context: dg.SensorEvaluationContext, warehouse: dg.ResourceParam[PipelineContext]) -> dg.SkipReason:
     """Look at the feeds' health, and at the runs that ended since the last look."""

@@ -142,8 +142,8 @@ def live_jobs(sources: Mapping[str, Source]) -> tuple[Any, Any]:
     def holes(_: str | None, pipeline: PipelineContext) -> list[Task]:
         return gaps.to_fill(pipeline)
 
-    live = _job(LIVE, due, LIVE_S, "Every feed that is due of those asked each quarter hour or oftener.")
-    fill = _job(FILL_GAPS, holes, GAPS_S, f"The days with holes, up to {gaps.BACK_DAYS} days back, after an outage.")
+    live = _job(LIVE, due, LIVE_S, "Fetches the feeds that update at least every 15 minutes, if new data is due.")
+    fill = _job(FILL_GAPS, holes, GAPS_S, f"Fetches missing data of the last {gaps.BACK_DAYS} days.")
     return live, fill
 
 
@@ -161,7 +161,7 @@ def _job(name: str, wanted: Callable[[str | None, PipelineContext], list[Task]],
             faults += asked.faults
         if faults:
             reasons = "; ".join(dict.fromkeys(faults))
-            raise dg.Failure(f"a person must look at this: {reasons}"[:2000], allow_retries=False)
+            raise dg.Failure(f"manual action needed: {reasons}"[:2000], allow_retries=False)
 
     @dg.job(name=name, description=text, tags={"dagster/max_runtime": str(int(seconds) + 660)})
     def job() -> None:

@@ -134,7 +134,7 @@ def _run_of(recorded: Sequence[Any]) -> Any:
         for event in recorded:
             context.log_event(event)
 
-    @dg.job(name=COMMAND_LINE, description="What a command ingested.")
+    @dg.job(name=COMMAND_LINE, description="Data that a command ingested.")
     def command_line() -> None:
         record()
 

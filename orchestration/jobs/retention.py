@@ -71,7 +71,7 @@ def prune_answers(pipeline: PipelineContext) -> int:
     return removed
 
 
-@dg.op(description="Removes old runs with their logs, kept answers and abandoned scratch files.")
+@dg.op(description="Deletes old runs with their logs, raw responses and abandoned temporary files.")
 def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[PipelineContext]) -> None:
     steps: dict[str, Callable[[], int]] = {
         "runs": lambda: purge_runs(context.instance, time.time()),
@@ -87,7 +87,7 @@ def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[Pipel
 
 
 @dg.job(
-    description="Removes old runs, kept answers and scratch files, so that disks stay bounded.",
+    description="Deletes old runs, raw responses and temporary files to limit disk use.",
     tags={"source": "retention", "dagster/max_runtime": "3000"},
 )
 def retention() -> None:

@@ -65,16 +65,28 @@ def schedules_and_jobs(
     geo_layers = [dg.AssetKey([GEO, layer]) for layer in LAYERS]
     # Documents follow the clock too: an hour turns without new rows. A release may bring other layers.
     for name, keys, cron_line, running, text in (
-        ("publish_documents", [*OF_ALL_ZONES], "*/15 * * * *", runs, "Publishes every document."),
+        ("publish_documents", [*OF_ALL_ZONES], "*/15 * * * *", runs, "Publishes all documents."),
         ("publish_geo_layers", geo_layers, "30 3 * * 1", runs, "Publishes the map layers of this release."),
-        ("compare_feeds", [WAREHOUSE_DUCKDB], "35 * * * *", runs, "Compares feeds; renews warehouse.duckdb."),
-        ("measure_publishers", [MEASURED], "20 3 * * *", runs, "Measures how late and how whole each feed was."),
-        ("reconcile_payments", [PAYMENTS], "20 * * * *", takes_payments, "Compares payments with the chain."),
+        ("compare_feeds", [WAREHOUSE_DUCKDB], "35 * * * *", runs, "Compares feeds and refreshes warehouse.duckdb."),
+        ("measure_publishers", [MEASURED], "20 3 * * *", runs, "Measures the delays and completeness of each feed."),
+        (
+            "reconcile_payments",
+            [PAYMENTS],
+            "20 * * * *",
+            takes_payments,
+            "Compares payments with transfers on the chain.",
+        ),
     ):
         jobs.append(_job(name, keys, text))
         schedules.append(_schedule(name, cron_line, running, text))
-    jobs.append(_job(DELIVER, [WEBHOOKS], "One round of deliveries to subscribers."))
-    jobs.append(_job(MARTS, [*MART_KEYS], "Days, hours, borders and revisions by month; records follow by themselves."))
+    jobs.append(_job(DELIVER, [WEBHOOKS], "Delivers pending messages to subscribers once."))
+    jobs.append(
+        _job(
+            MARTS,
+            [*MART_KEYS],
+            "Rebuilds marts of days, hours, borders and revisions by month; records follow automatically.",
+        )
+    )
     schedules.append(_marts(first_of_marts))
     return jobs, schedules
 
@@ -103,10 +115,10 @@ def _marts(first: str) -> dg.ScheduleDefinition:
     def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         months = mart_months(first)
         if months is None:
-            return dg.SkipReason("no month file changed")
+            return dg.SkipReason("No monthly file changed.")
         return dg.RunRequest(run_key=context.scheduled_execution_time.isoformat(), tags={**months, **SCHEDULED})
 
-    text = "The months since the first whose month files changed."
+    text = "Rebuilds the marts of all months whose monthly files changed."
     return _schedule(MARTS, "50 3 * * *", True, text, decide=decide)
 
 
@@ -122,7 +134,7 @@ def mart_months(first: str) -> dict[str, str] | None:
 def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
     def decide(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         if context.instance.get_runs(dg.RunsFilter(job_name=LIVE, statuses=UNDER_WAY), limit=1):
-            return dg.SkipReason("the run before is still under way")
+            return dg.SkipReason("The previous run is still in progress.")
         at = context.scheduled_execution_time
         due = {task.feed.split(".")[0] for task in due_tasks(sources, at)} & configured(os.environ, mode)
         tags = {TICK: at.isoformat(), PRIORITY: SCHEDULED[PRIORITY], "publishers": ", ".join(sorted(due))}
@@ -182,7 +194,7 @@ def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.S
             return dg.SkipReason(f"{feed.source} is not configured: `emds doctor` says what to set")
         at = context.scheduled_execution_time.astimezone(ZoneInfo(feed.tz))
         if stands_in and at.hour != daily_hour(offset) and not any(map(is_behind, stands_in)):
-            return dg.SkipReason(f"{', '.join(stands_in)} came in time: asked once a day")
+            return dg.SkipReason(f"{', '.join(stands_in)} arrived in time; the fallback is fetched once a day")
         first, last = look_back_keys(feeds, at.date(), first_day)
         if first > last:
             return dg.SkipReason(f"the first partition, {first}, is not out yet")

@@ -40,7 +40,8 @@ def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
         kinds={"json"},
         pool="static_side",
         automation_condition=after if publishes else None,
-        description="Every free answer as an immutable, compressed file with its SHA-256; one pointer to the newest.",
+        description="Every free response as an immutable, compressed file named by its SHA-256, with a pointer to the"
+        " newest set.",
     )
     def static_side() -> dg.MaterializeResult[None]:
         from orchestration.static_side.publish import publish_now
@@ -55,9 +56,9 @@ def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
         kinds={"sqlite"},
         pool="webhooks",
         check_specs=[
-            dg.AssetCheckSpec("delivered", asset=WEBHOOKS, description="Every receiver took what it was sent.")
+            dg.AssetCheckSpec("delivered", asset=WEBHOOKS, description="Every receiver accepted its messages.")
         ],
-        description="Messages to subscribers: in order, signed, tried again for a day.",
+        description="Delivers signed messages to subscribers in order and retries for 24 hours.",
     )
     def deliveries() -> dg.MaterializeResult:  # type: ignore[type-arg]  # Dagster takes the bare class beside checks
         from orchestration.webhooks import delivery
@@ -74,10 +75,10 @@ def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
             dg.AssetCheckSpec(
                 "accounted_for",
                 asset=PAYMENTS,
-                description="Every answer was paid on the chain, and no payment stays in doubt.",
+                description="Every paid response has a transfer on the chain, and no payment outcome is unknown.",
             )
         ],
-        description="Every transfer of USDC to the receiver has its answer or is written down as a credit.",
+        description="Every USDC transfer to the receiver is matched with a response or recorded as a credit.",
     )
     def payments() -> dg.MaterializeResult:  # type: ignore[type-arg]
         from orchestration.work import reconcile
@@ -105,7 +106,7 @@ def webhook_sensor(job: Any) -> dg.SensorDefinition:
         job=job,
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Starts a round of deliveries where something changed or a retry is due.",
+        description="Starts deliveries when data changed or a retry is due.",
     )
     def webhooks_due(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         from orchestration.webhooks import delivery  # here: it loads the API, and most runs need none of it

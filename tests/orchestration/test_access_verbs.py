@@ -47,7 +47,7 @@ def words(line: str) -> list[str]:
 def test_the_busiest_keys_are_listed_first(accounts: Keys, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["keys", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "3 active keys of 3, 1400 answers in 30 days"
+    assert lines[0] == "3 active keys of 3, 1400 requests in 30 days"
     rows = [words(line) for line in lines if "@example.org" in line]
     assert [(row[1], row[2], row[3], row[-1]) for row in rows] == [
         ("900", "300", "0", "busy@example.org"),

@@ -115,7 +115,7 @@ def test_the_command_line_lists_disables_and_delivers(
     assert webhook.id in printed
     assert webhook.secret not in printed
     assert cli.main(["webhooks", "disable", webhook.id]) == 0
-    assert post.state(webhook).disabled == "by the owner"
+    assert post.state(webhook).disabled == "by the operator"
     assert cli.main(["webhooks", "enable", webhook.id]) == 0
     assert cli.main(["webhooks", "remove", webhook.id]) == 0
     assert cli.main(["webhooks", "disable", webhook.id]) == 1
