@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from orchestration.cli import doctor, main
 from tests.orchestration.conftest import in_simulated
@@ -83,7 +83,7 @@ def test_an_unknown_member_is_named_and_fails(
     in_simulated(monkeypatch, tmp_path)
     now = clock.now()
     fresh = health.Health("elexon.interconnectors", "GB", now, "", 0, now, 0, {"interchange": now})
-    unknown = replace(
+    unknown = structs.replace(
         fresh,
         last_error="unknown to this service: interconnector 'Germany (NeuConnect)'",
         last_error_at=now,
