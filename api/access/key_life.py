@@ -16,7 +16,7 @@ from api.access.key_spelling import digest_of, spell
 from api.access.sign_up import private_json
 from api.access.tables import KEYS, PREVIOUS_KEYS, USAGE
 from api.access.values import NO_STORE
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.market.clock import DAY
@@ -84,7 +84,7 @@ def revoke(database: Database, key: int | bytes, now: int) -> bool:
         return isinstance(key, bytes) and bool(connection.execute(before).rowcount)
 
 
-def _usage(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _usage(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     now, (_, usage) = service.gate.now, service.gate.admit_holder(request)
     quota = {
         "limit": usage.limit,
@@ -97,7 +97,7 @@ def _usage(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Re
     return private_json({"quota": quota, "created": usage.created}).with_headers(headers)
 
 
-def _rotate(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _rotate(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     gate, now = service.gate, service.gate.now
     digest, _ = gate.admit_holder(request)
     key = rotate(gate.database, digest, now)
@@ -107,7 +107,7 @@ def _rotate(service: Service, request: HttpRequest, _query: dict[str, Any]) -> R
     return private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201)
 
 
-def _revoke(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _revoke(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     revoke(service.gate.database, service.gate.admit_holder(request)[0], service.gate.now)
     return Response(204, [NO_STORE])
 

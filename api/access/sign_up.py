@@ -31,7 +31,7 @@ from api.access.key_spelling import digest_of, spell
 from api.access.keys import CALLS_PER_DAY
 from api.access.tables import KEYS, REPEATS, USAGE, identity
 from api.access.values import NO_STORE, refuse_for
-from api.http.messages import HttpRequest, Response, View, read_json
+from api.http.messages import HttpRequest, QueryValues, Response, View, read_json
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
 from api.settings import is_loopback
@@ -176,7 +176,7 @@ def _sha256(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _sign_up(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     gate, now = service.gate, service.gate.now
     mail = gate.settings.smtp_url
     document, token = read_json(request, _MOST_BYTES, '{"email": "..."}'), request.header("HTTP_IDEMPOTENCY_KEY")
@@ -214,7 +214,7 @@ def _sign_up(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
     return private_json(body if mail is None else {**body, "confirmed": False, "next_step": next_step}, 201)
 
 
-def _confirm(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+def _confirm(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     """Confirm the key of a confirmation token, as often as it comes.
 
     If the request carries another key of the same address, confirm that key instead: whoever has the link reads the

@@ -18,7 +18,7 @@ from api.access.values import NO_STORE
 from api.access.webhooks import EVENTS, Webhook
 from api.documents import changes
 from api.documents.catalogue_reader import Catalogue, stored_metric
-from api.http.messages import HttpRequest, Response, View, read_json
+from api.http.messages import HttpRequest, QueryValues, Response, View, read_json
 from api.http.parameters import read_zone
 from api.http.problems import ParameterFault, Problem
 from api.service import Service
@@ -34,7 +34,7 @@ _ADDRESS = f"an https address of at most {_LONGEST_URL} ASCII characters, of a p
 _URL = re.compile(r"[\x21-\x7e]+")
 
 
-def _subscribe(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _subscribe(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     key = service.gate.admit_holder(request)[1].key
     wanted = _wanted(request, service.settings.allow_private_webhooks)
     if "day_ahead" in wanted["events"]:
@@ -44,21 +44,21 @@ def _subscribe(service: Service, request: HttpRequest, _query: dict[str, Any]) -
     return private_json({**_body(webhook), "secret": webhook.secret}, 201)
 
 
-def _list(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _list(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     found = webhooks.listed(service.gate.database, service.gate.admit_holder(request)[1].key)
     return private_json({"count": len(found), "webhooks": [_body(webhook) for webhook in found]})
 
 
-def _show(service: Service, request: HttpRequest, _query: dict[str, Any], webhook: str) -> Response:
+def _show(service: Service, request: HttpRequest, _query: QueryValues, webhook: str) -> Response:
     return private_json(_body(_own(service, request, webhook)))
 
 
-def _delete(service: Service, request: HttpRequest, _query: dict[str, Any], webhook: str) -> Response:
+def _delete(service: Service, request: HttpRequest, _query: QueryValues, webhook: str) -> Response:
     webhooks.remove(service.gate.database, _own(service, request, webhook).id)
     return Response(204, [NO_STORE])
 
 
-def _test(service: Service, request: HttpRequest, _query: dict[str, Any], webhook: str) -> Response:
+def _test(service: Service, request: HttpRequest, _query: QueryValues, webhook: str) -> Response:
     found = _own(service, request, webhook)
     if found.disabled:
         raise Problem("webhook-disabled", f"Nothing is delivered to this webhook: {found.disabled}.")

@@ -28,7 +28,7 @@ from api.endpoints.query_parameters import METRICS, MONTH_PATTERN
 from api.http import responses
 from api.http.codings import tag_of
 from api.http.document import Document
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.problems import Problem
 from api.http.times import first_instant
 from api.series.formats import MEDIA
@@ -50,7 +50,7 @@ _BY_KEY = [("Vary", "Authorization, X-API-Key")]
 _MEMBERS = ("rows", "first", "last", "bytes", "sha256", "changed_at")
 
 
-def _list(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+def _list(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     has_key = any(map(request.header, _KEY_HEADERS))
     with service.gate.enter(request) as entry:
         whole, simulated = _whole_list(service), service.documents.catalogue.simulated
@@ -78,7 +78,7 @@ def _dataset(
     build: Callable[[Sequence[Mapping[str, Any]], int, Catalogue, str], dict[str, Any]],
     service: Service,
     request: HttpRequest,
-    _query: dict[str, Any],
+    _query: QueryValues,
 ) -> Response:
     """Describe all files at once; computed once for each list."""
     with service.gate.enter(request) as entry:
@@ -103,9 +103,7 @@ def _whole_list(service: Service) -> Document:
     return catalogue.document.render(key, build)
 
 
-def _file(
-    service: Service, request: HttpRequest, _query: dict[str, Any], metric: str, zone: str, month: str
-) -> Response:
+def _file(service: Service, request: HttpRequest, _query: QueryValues, metric: str, zone: str, month: str) -> Response:
     whole = require_file(service, metric, zone, month)
     catalogue = service.documents.catalogue
     counted_as = _counted_as(service, METRICS[metric].value, zone, month, whole)

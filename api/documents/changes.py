@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from api.endpoints.query_parameters import CHANGE_CURSOR
 from api.http import parameters, responses
-from api.http.messages import Headers, HttpRequest, Response, View
+from api.http.messages import Headers, HttpRequest, QueryValues, Response, View
 from api.http.problems import ParameterFault, Problem
 from api.http.times import Moment, first_instant
 from api.service import Service
@@ -48,7 +48,7 @@ class ChangeFilter:
         )
 
 
-def _changes(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+def _changes(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     known = service.documents.catalogue.feeds
     if query["feed"] is not None and query["feed"] not in known:
         raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])

@@ -9,18 +9,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from api.access.gate import Admission
 from api.documents.catalogue_reader import Catalogue
 from api.http import parameters, responses
 from api.http.document import Document
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault
 from api.service import Service
-from warehouse.figures.context import coverage_note
+from warehouse.documents.present import Expiry
+from warehouse.figures.context import ContextBlock, coverage_note
 from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market import clock
-from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.metrics import AWAITED, MIXES, CurrentMix
 from warehouse.market.vocabulary import Metric
 from warehouse.store import layout
@@ -32,7 +34,7 @@ _OF_CARBON = ("carbon_basis", "carbon_omitted")
 """Members of a zone's document about its `carbon`."""
 
 
-def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+def _snapshot(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     metrics, zones = query["metric"], query["zones"]
     if query["sample"] and metrics is not None and "price" not in metrics:
         raise conflict("metric", "a sample keeps the price alone")
@@ -41,7 +43,7 @@ def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> 
     with service.gate.enter(request, "snapshot") as entry:
         whole = service.documents.require(layout.SNAPSHOT).json
         body = filtered_snapshot(sample_snapshot(whole) if entry.method == "sample" else whole, metrics, zones)
-        stale = clock.now() > overdue_after(body)
+        stale = clock.now() > body["valid_until"]
         values = sum(_count_values(member) for member in body["zones"].values())
         return entry.json(body, service.documents.catalogue.simulated, 0 if stale else values, stale)
 
@@ -49,7 +51,7 @@ def _snapshot(service: Service, request: HttpRequest, query: dict[str, Any]) -> 
 def _document(
     service: Service,
     request: HttpRequest,
-    _query: dict[str, Any],
+    _query: QueryValues,
     name: str | Callable[[str], str],
     price: str = "",
     sample: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
@@ -58,12 +60,12 @@ def _document(
     """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
     with service.gate.enter(request, price) as entry:
         whole = service.documents.require(name if isinstance(name, str) else name(zone))
-        stale = clock.now() > overdue_after(whole.json)
+        stale = clock.now() > whole.decode(Expiry).valid_until
         form = whole.render("sample", lambda: sample(whole.json)) if sample and entry.method == "sample" else whole
         return entry.document(form, service.documents.catalogue.simulated, stale)
 
 
-def _zones(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _zones(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.documents.catalogue
         return once_a_publication(entry, catalogue, "zones", partial(zone_list, catalogue))
@@ -83,7 +85,7 @@ def once_a_publication(
     return entry.document(body, catalogue.simulated)
 
 
-def _publishers(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+def _publishers(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     catalogue = service.documents.catalogue
     faults = [
         ParameterFault(name, "invalid", f"takes one of {', '.join(sorted(words))}")
@@ -97,7 +99,7 @@ def _publishers(service: Service, request: HttpRequest, query: dict[str, Any]) -
         return entry.json(body, catalogue.simulated, caching=responses.caching("free"))
 
 
-def publishers_of(document: Document, query: dict[str, Any]) -> dict[str, Any]:
+def publishers_of(document: Document, query: QueryValues) -> dict[str, Any]:
     """The document with the entries that fit `source`, `feed` and `month`, where these are not None."""
     members = document.json
     wanted = {name: query[name] for name in ("source", "feed", "month") if query[name]}
@@ -142,7 +144,9 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
         "summary": " ".join(parts.values()),
         "summary_parts": parts,
         "summary_figures": figures,
-        "coverage_note": coverage_note(document),
+        "coverage_note": coverage_note(
+            msgspec.convert(document["context"], dict[str, ContextBlock]), document["context_omitted"]
+        ),
     }
 
 
@@ -201,13 +205,6 @@ def _without_mixes(body: Mapping[str, Any], left_out: Iterable[CurrentMix]) -> d
 
 def _without_carbon(body: Mapping[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in body.items() if name not in _OF_CARBON}
-
-
-def overdue_after(body: dict[str, Any]) -> int:
-    """The instant after which the figures of a body are overdue: `valid_until`, or the first `expected_by` in it."""
-    awaited = [value for metric, value in body.get("metrics", {}).items() if metric in AWAITED]
-    ends = [body.get("valid_until"), *(value.get("expected_by") for value in awaited)]
-    return min((end for end in ends if end is not None), default=LAST_INSTANT)
 
 
 VIEWS: dict[str, View] = {

@@ -24,7 +24,7 @@ from api.documents.document_cache import DocumentCache
 from api.documents.machine_metrics import MachineMetrics
 from api.http import responses
 from api.http.document import Document
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.documents import health
@@ -48,7 +48,7 @@ _GAUGES = (
 )
 
 
-def _status_view(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _status_view(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.documents.catalogue
         body = status(service.documents, catalogue, clock.now())
@@ -159,7 +159,7 @@ def _build() -> str:
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 
 
-def _metrics(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _metrics(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     token = service.settings.metrics_token
     scheme, _, token_sent = request.header("HTTP_AUTHORIZATION").partition(" ")
     if not token or scheme.lower() != "bearer" or not hmac.compare_digest(token_sent.strip().encode(), token.encode()):
@@ -178,11 +178,11 @@ def _metrics(service: Service, request: HttpRequest, _query: dict[str, Any]) -> 
     return Response(200, [NO_STORE, _TEXT], generate_latest(counts) + generate_latest(feeds))
 
 
-def _healthz(_service: Service, _request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _healthz(_service: Service, _request: HttpRequest, _query: QueryValues) -> Response:
     return Response(200, [NO_STORE, _JSON], b'{"status":"ok"}')
 
 
-def _readyz(service: Service, _request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _readyz(service: Service, _request: HttpRequest, _query: QueryValues) -> Response:
     body = orjson.dumps({"status": "ready", "catalogue": service.documents.catalogue.generated})
     return Response(200, [NO_STORE, _JSON], body)
 

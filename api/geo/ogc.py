@@ -20,7 +20,7 @@ from api.geo.parameters import PARAMETERS, ROOT, TITLES
 from api.geo.views import SAMPLE_FEATURES, caching, layer_of, valid_until
 from api.http import responses
 from api.http.document import Document
-from api.http.messages import Headers, HttpRequest, Response, View
+from api.http.messages import Headers, HttpRequest, QueryValues, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from api.settings import is_loopback
@@ -42,7 +42,7 @@ _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding"
 def _answer(
     service: Service,
     request: HttpRequest,
-    query: dict[str, Any],
+    query: QueryValues,
     build: Callable[..., _Body],
     media: str = _JSON,
     **named: str,

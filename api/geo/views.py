@@ -15,7 +15,7 @@ from api.geo.parameters import FORMATS, MEDIA, PARAMETERS, UNCUT
 from api.http import responses
 from api.http.codings import pack, tag_of
 from api.http.document import Document
-from api.http.messages import Headers, HttpRequest, Response, View
+from api.http.messages import Headers, HttpRequest, QueryValues, Response, View
 from api.http.parameters import conflict
 from api.http.problems import Problem
 from api.service import Service
@@ -47,7 +47,7 @@ class Selection(NamedTuple):
         return layout.geo(self.layer, format_, self.detail)
 
 
-def _layer(service: Service, request: HttpRequest, query: dict[str, Any], layer: str, suffix: str | None) -> Response:
+def _layer(service: Service, request: HttpRequest, query: QueryValues, layer: str, suffix: str | None) -> Response:
     """The layer, or its features that a query selects. Raises Problem 400 for a conflict, 406 for an unknown format."""
     # Clients that accept plain JSON get GeoJSON too.
     types = {MEDIA[known]: known for known in FORMATS[layer]} | {"application/json": "geojson"}

@@ -130,6 +130,8 @@ def problem_response(base_url: str, problem: Problem, request: HttpRequest) -> R
     return Response(problem.kind.status, headers, problem.document(base_url, request.id))
 
 
+QueryValues = Mapping[str, Any]
+"""The checked parameters of a call by name, as `api.http.parameters` reads each: defaults included."""
 View = Callable[..., Response]
 """What answers a path. In `api.application` it takes the request, and by name what the path holds (`zone`).
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from werkzeug.datastructures import MultiDict
 
-from api.http.messages import HttpRequest
+from api.http.messages import HttpRequest, QueryValues
 from api.http.other_names import explain_name
 from api.http.problems import ParameterFault, Problem
 from api.http.times import FIRST_SECONDS, TIME_PATTERN, YEARS_PATTERN, parse_time
@@ -53,7 +53,7 @@ def values(
     parameters: Mapping[str, Parameter],
     query: MultiDict[str, str],
     unknown: str = "unknown parameter; this path knows",
-) -> dict[str, Any]:
+) -> QueryValues:
     """Return the value of every parameter, defaults included. Raises Problem that names every fault."""
     values_by_name = {name: parameter.default for name, parameter in parameters.items()}
     others = {parameter.also: name for name, parameter in parameters.items() if parameter.also}

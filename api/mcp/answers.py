@@ -16,6 +16,7 @@ from api.mcp.calls import ToolAnswer, ToolRequest
 from api.mcp.history import request_of
 from api.series import views, window_statistics, windows
 from api.service import Service
+from warehouse.documents.present import Expiry
 from warehouse.market import clock
 from warehouse.market.clock import iso
 from warehouse.market.metrics import BY_PATH, PUBLIC, YEARLY
@@ -80,7 +81,7 @@ def _published(document: Document, sampled: Sampled, words: Callable[[Arguments]
     form = document.render("sample", lambda: sampled(document.json)) if sample else document
     sentences = form.derive("words", lambda sent: words(sent.json))
     body = form.derive("with times", lambda sent: text.with_times(sent.json))
-    return ToolAnswer(sentences, body, 1, published.overdue_after(document.json))
+    return ToolAnswer(sentences, body, 1, document.decode(Expiry).valid_until)
 
 
 def _filtered(catalogue: Catalogue, document: Document, arguments: Arguments, sample: bool) -> ToolAnswer:
@@ -88,7 +89,7 @@ def _filtered(catalogue: Catalogue, document: Document, arguments: Arguments, sa
     metrics = arguments["metric"]
     whole = published.sample_snapshot(document.json) if sample else document.json
     body = published.filtered_snapshot(whole, None if sample else metrics, arguments["zones"])
-    valid_until = published.overdue_after(body)
+    valid_until = body["valid_until"]
     if metrics is not None:
         members = body.pop("zones")
         values = [(zone, name, value) for zone, of in members.items() for name, value in of["metrics"].items()]

@@ -14,6 +14,7 @@ from werkzeug.datastructures import MultiDict
 
 from api.endpoints import query_parameters as query
 from api.http import parameters
+from api.http.messages import QueryValues
 from api.http.parameters import Parameter, find_word, read_zone, whole, words
 from warehouse.figures.resample import LONGEST
 from warehouse.market.metrics import BY_PATH, PUBLIC, SCALAR, YEARLY
@@ -23,7 +24,7 @@ from warehouse.market.zones import DEFAULT_SET, ZONES, zones_with
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
 
-def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> dict[str, Any]:
+def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> QueryValues:
     """Return the value of every argument, defaults included; null counts as left out. Raises Problem 400."""
     parameters.check_count(len(sent))
     texts = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)

@@ -9,6 +9,7 @@ import msgspec
 
 from api.openapi.members import Member, Schema, record
 from warehouse.documents.catalogue_entries import PublishedCatalogue
+from warehouse.documents.present import Brief, GenerationMix, Latest, Snapshot
 
 
 def extended(schema: Schema, *members: Member) -> Schema:
@@ -29,5 +30,10 @@ def _component(schema: Schema) -> Schema:
     return {"type": "object", "description": description, "properties": properties, "required": required}
 
 
-_, _COMPONENTS = msgspec.json.schema_components([PublishedCatalogue], ref_template="#/components/schemas/{name}")
-DOCUMENTS: dict[str, Schema] = {name: _component(schema) for name, schema in _COMPONENTS.items()}
+def _components(*kinds: type[msgspec.Struct]) -> dict[str, Schema]:
+    _, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+    return {name: _component(schema) for name, schema in components.items()}
+
+
+CATALOGUE = _components(PublishedCatalogue)
+PRESENT = _components(Latest, GenerationMix, Snapshot, Brief)

@@ -19,7 +19,7 @@ _LINKS: Member = ("links?", "Links (OGC API Features).", listed("OgcLink"))
 
 # fmt: off
 _PLACE: tuple[Member, ...] = (
-    ("id", "Zone id.", "zone"),
+    ("id", "Zone ID.", "zone"),
     "name", ("country", "ISO 3166 code of the country, the first of several.", "text"), "tz", "currency",
     ("label_lon", "Longitude of a point for the label.", "number"),
     ("label_lat", "Latitude of a point for the label.", "number"),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import get_args
 
+from api.openapi.documents import PRESENT, extended
 from api.openapi.members import Kind, Member, Schema, choice, keyed, listed, record, ref, text
 from api.series.page import MOST_GAPS
 from api.series.windows import REASONS
-from warehouse.figures.context import Band
 from warehouse.market.carbon import Reason
 from warehouse.market.metrics import MIXES
 
@@ -48,12 +48,6 @@ _MIXES: tuple[Member, ...] = tuple(
         (f"{mix.member}?", f"Newest generation by fuel, in `{mix.member}_unit`.", keyed("number", "fuel")),
         (f"{mix.member}_unit?", f"Unit of `{mix.member}`.", "text"),
         (f"{mix.member}_ts?", f"Start of the interval of `{mix.member}`, Unix seconds.", "instant")))
-_CARBON_PRESENT: tuple[Member, ...] = (
-    ("carbon_basis?", "Whether `carbon` is published by an operator or estimated by this service.",
-     choice("published", "estimate")),
-    ("carbon_omitted?",
-     "Why there is no `carbon`: the newest whole interval is refused (`fuel_missing`, `other_share`, `wide`, "
-     "`refused`; see /docs/carbon), or `no_rows`, `withheld_by_terms`, `unreadable`.", "text"))
 _YEAR_BEFORE: Member = (
     "year_before", "The span of the running year, a year earlier; null if the last of `years` is over.",
     "RecordsOfPeriod?")
@@ -83,9 +77,24 @@ def _gaps(hole: str) -> Member:
     return ("gaps", meaning, listed(hole, maxItems=MOST_GAPS))
 
 
+_GENERATION_MIX: tuple[Member, ...] = (
+    ("generation_mix?", "Newest generation by fuel, in `generation_mix_unit`. May be empty.", keyed("number", "fuel")),
+    ("generation_mix_unit?", "`%` or `MW`; empty without a mix.", "text"),
+    ("generation_mix_ts?",
+     "Start of the interval of the generation mix, Unix seconds; absent without a mix.", "instant"),
+    ("generation_mix_expected_by?", "Time by which a newer mix is due, Unix seconds; absent without a mix.", "instant"),
+    ("generation_mix_omitted?", "Reason why the mix is empty although the zone publishes one.", "text"),
+)
+_OF_DOCUMENTS: dict[str, tuple[Member, ...]] = {
+    "Latest": ("generation_mix?", *_MIXES, "sample?"),
+    "SnapshotZone": ("generation_mix?", *_MIXES),
+    "Snapshot": ("sample?",),
+    "Brief": (*_GENERATION_MIX, *_MIXES, "sample?"),
+}
+"""What responses have beside the fields of the typed documents: values by fuel, and the mark of a sample."""
 MARKET_DATA: dict[str, Schema] = {
     "Zone": record(
-        ("id", "Zone id.", "zone"), "name",
+        ("id", "Zone ID.", "zone"), "name",
         ("source", "Names of the publishers that carry the zone.", "text"),
         "tz", "currency", "attribution", "license", "market_tz"),
     "Zones": record(("zones", "All zones of the service, in a fixed order.", listed("Zone")), "sample?"),
@@ -103,22 +112,8 @@ MARKET_DATA: dict[str, Schema] = {
         ("now", "Unix seconds of the answer.", "instant"),
         ("sources", "One entry a source and zone.", listed("SourceFreshness")),
         "sample?"),
-    "MetricValue": record(
-        "value", "unit", "ts", "resolution", "expected_by?", "source?",
-        ("percentile?", "Rank among the zone's last 30 days; null with too little history.", "percentile?")),
-    "GenerationMix": record(
-        "unit", "ts",
-        ("fuels", "Value by fuel, in `unit`. A fuel that is not reported is absent.", keyed("number", "fuel")),
-        "resolution?", "source?", "expected_by?"),
-    "Latest": record(
-        "zone", "metrics", "attribution", "license", "updated", "valid_until?", "generation_mix?", *_MIXES,
-        *_CARBON_PRESENT, "sample?"),
-    "Snapshot": record(
-        "generated", "valid_until?",
-        ("zones", "Every zone by id; one without any value has empty `metrics`.", keyed(record(
-            "metrics", "updated", "attribution", "license", "valid_until?", "generation_mix?", *_MIXES,
-            *_CARBON_PRESENT), "zone")),
-        "sample?"),
+    **PRESENT,
+    **{name: extended(PRESENT[name], *members) for name, members in _OF_DOCUMENTS.items()},
     "Row": record(*_ROW, closed=True),
     "Gap": record("start", "end", _REASON, _SHORT),
     "Series": record(
@@ -138,65 +133,6 @@ MARKET_DATA: dict[str, Schema] = {
     "ForecastRowOfZone": record("zone", *_FORECAST_ROW, closed=True),
     "ForecastOfZones": record(
         *_BY_ZONE, *_PICKED, *_OF_CARBON_BY_ZONE[:2], _rows("ForecastRowOfZone", "`ts`, `zone`, `published_at`")),
-    "CurrentValue": record("value", "unit", "ts", "resolution?", "source?", "expected_by?"),
-    "ContextBlock": record(
-        ("percentile",
-         "Share of the window's time below the current value, ties by half, rounded half up: 1 to 99; 0 only below "
-         "every value, 100 only above every value.", "percentile"),
-        ("vs_median_pct", "`vs_median` in percent; null where the median is not above zero or near it.", "number?"),
-        ("median", "Duration-weighted median of the window, in `unit`.", "number"),
-        "min", "max",
-        ("sample_count", "Rows in the window.", "whole"),
-        ("window_days_actual", "Days from the first row of the window to its end.", "number"),
-        "unit",
-        ("vs_median", "Current value minus the median, in `unit`.", "number"),
-        ("vs_median_pct_reason?", "Why `vs_median_pct` is null: `median_not_positive` or `median_near_zero`.", "text"),
-        ("percentile_same_hour", "`percentile` among the same hour of the civil day; or null, and why.", "percentile?"),
-        "p10", "p90",
-        ("percentile_exact", "The percentile with two decimals.", "number"),
-        ("percentile_same_hour_reason?", "Why `percentile_same_hour` is null.", "text"),
-        ("ties_pct", "Percent of the window's time at exactly the current value.", "number"),
-        ("band", "The rank in a word.", choice(*get_args(Band))),
-        ("coverage", "Share of the 30 days that rows cover, 0 to 1.", "fraction"),
-        ("confidence", "`low` where less than nine tenths of the window are covered.", choice("low", "normal")),
-        ("window_start", "Start of the window, Unix seconds: 30 days before the current interval.", "instant"),
-        ("window_end", "End of the window, Unix seconds: the start of the current interval.", "instant")),
-    "Trend": record(
-        ("direction", "`flat`: a change within `flat_threshold`.", choice("rising", "falling", "flat")),
-        ("change_pct", "`change` in percent; null where `from_value` is not above zero or near it.", "number?"),
-        ("from_value", "The value 24 hours earlier, in `unit`.", "number"),
-        ("change_pct_reason?", "Why `change_pct` is null.", "text"),
-        ("change", "Current value minus the one 24 hours earlier, in `unit`.", "number"),
-        ("from_ts", "Start of the interval of `from_value`, Unix seconds.", "instant"),
-        ("flat_threshold", "A change up to this counts as flat, in `unit`.", "number"),
-        "unit"),
-    "Brief": record(
-        "zone",
-        ("zone_name", "Name of the zone.", "text"),
-        ("as_of", "Unix seconds of the publication; it ranks the rows known then.", "instant"),
-        ("current", "The newest value by metric whose interval has begun.", keyed("CurrentValue", "metric")),
-        ("context", "Rank among the 30 days before; others are in `context_omitted`.", keyed("ContextBlock", "metric")),
-        ("context_window_requested_days", "Length of the window in days.", {"type": "integer", "const": 30}),
-        ("trend_24h", "Change by metric against the interval 24 hours earlier.", keyed("Trend", "metric")),
-        ("generation_mix?", "Newest generation by fuel in `generation_mix_unit`; or empty.", keyed("number", "fuel")),
-        ("generation_mix_unit?", "`%` or `MW`; empty without a mix.", "text"),
-        ("headline",
-         "One sentence a newspaper could print: price first, its rank among the same hours leading; at most three "
-         "numbers, each in `summary_figures.headline`.", "text"),
-        ("summary", "The brief in plain English; every number in it stands in this document.", "text"),
-        ("coverage_note", "How much of the 30 days is known, and what is left out and why.", "text"),
-        "attribution", "license", "method", "docs",
-        ("context_omitted",
-         "Why a metric has no context: `too_few_samples`, `coverage_below_50_pct`, `no_rows`, "
-         "`withheld_by_terms`; `sample` in a sample.", keyed("text")),
-        ("trend_omitted", "Why a metric has no trend, such as `no_value_24h_ago`.", keyed("text")),
-        "valid_until?", "sample?",
-        ("summary_parts?", "The summary's sentences by metric.", keyed("text")),
-        ("summary_figures?", "The summary's numbers as printed, by metric.", "object"),
-        ("generation_mix_ts?", "Start of the mix's interval, Unix seconds; absent without a mix.", "instant"),
-        ("generation_mix_expected_by?", "Unix seconds by which a newer mix is due; absent without a mix.", "instant"),
-        ("generation_mix_omitted?", "Why a zone that publishes a mix has none here.", "text"),
-        *_MIXES, *_CARBON_PRESENT),
     "WindowBlock": record(*_BLOCK),
     "Windows": record(
         "zone",

@@ -7,7 +7,7 @@ the service itself.
 from __future__ import annotations
 
 from api.access.webhooks import EVENTS
-from api.openapi.documents import DOCUMENTS, extended
+from api.openapi.documents import CATALOGUE, extended
 from api.openapi.geography import GEOGRAPHY
 from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import WORDS, Member, Schema, choice, keyed, listed, or_null, record, text
@@ -45,7 +45,7 @@ SCHEMAS: dict[str, Schema] = {
     **WORDS,
     **MARKET_DATA,
     **GEOGRAPHY,
-    **{name: schema for name, schema in DOCUMENTS.items() if name != "PublishedCatalogue"},
+    **{name: schema for name, schema in CATALOGUE.items() if name != "PublishedCatalogue"},
     "BulkFile": record(
         "zone",
         ("metric", "The stored series; `price_day_ahead` where the auction is a series of its own.", "FileMetric"),
@@ -175,7 +175,7 @@ SCHEMAS: dict[str, Schema] = {
         ("status", "Outcome.", text(const="ready")),
         ("catalogue", "Unix seconds when the catalogue was built.", "instant")),
     "Catalogue": extended(
-        DOCUMENTS["PublishedCatalogue"],
+        CATALOGUE["PublishedCatalogue"],
         ("endpoints", "Every path with its price.", listed(record(
             ("id", "operationId of the path.", "text"),
             ("method", "HTTP method.", "text"),

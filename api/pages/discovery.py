@@ -17,7 +17,7 @@ from api.endpoints.guides import DOC_PAGES, EXAMPLES
 from api.endpoints.table import ENDPOINTS, listing
 from api.http import responses
 from api.http.document import Document
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.problems import KINDS, Problem
 from api.mcp.tools import TOOLS
 from api.openapi import document as openapi
@@ -53,7 +53,7 @@ _TEXT, _JSON, _HTML = "text/plain; charset=utf-8", "application/json", "text/htm
 def _text(
     service: Service,
     request: HttpRequest,
-    _query: dict[str, Any],
+    _query: QueryValues,
     text: Callable[..., str | dict[str, Any]],
     media: str = _TEXT,
     headers: Iterable[tuple[str, str]] = (),
@@ -72,14 +72,14 @@ def _text(
         return entry.settle(responses.document(request, document, media, [*responses.caching(entry.method), *headers]))
 
 
-def _catalogue(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _catalogue(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     with service.gate.enter(request) as entry:
         catalogue = service.documents.catalogue
         build = partial(listing, catalogue, service.settings.base_url)
         return published.once_a_publication(entry, catalogue, "catalogue", build)
 
 
-def _picture(service: Service, request: HttpRequest, _query: dict[str, Any]) -> Response:
+def _picture(service: Service, request: HttpRequest, _query: QueryValues) -> Response:
     with service.gate.enter(request) as entry:
         picture = service.documents.require(layout.PICTURE)
         return entry.settle(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from api.documents import zone_figure
 from api.documents.zone_figure import TITLES, ZoneFigure
 from api.http import responses
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.problems import Problem
 from api.pages import html, zone_chart
 from api.service import Service
@@ -51,7 +50,7 @@ def badge(figure: ZoneFigure) -> str:
 def _image(
     service: Service,
     request: HttpRequest,
-    _query: dict[str, Any],
+    _query: QueryValues,
     zone: str,
     metric: str = "price",
     *,

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.access.prices import for_zones
 from api.documents.catalogue_reader import Catalogue, sources_of, stored_metric
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.problems import Problem
 from api.service import Service
 from warehouse.errors import MetricNotAvailable, Withheld
@@ -23,7 +23,7 @@ _LOST = "Records are not made yet: they follow once a day, after the days of the
 _SAMPLE_ZONES = 5
 
 
-def _records(service: Service, request: HttpRequest, query: dict[str, Any], zone: str) -> Response:
+def _records(service: Service, request: HttpRequest, query: QueryValues, zone: str) -> Response:
     metric, catalogue = Metric(query["metric"]), service.documents.catalogue
     stored = stored_metric(catalogue, zone, metric, day_ahead=False)
     with service.gate.enter(request, "records") as entry:
@@ -37,7 +37,7 @@ def _records(service: Service, request: HttpRequest, query: dict[str, Any], zone
         return entry.json(body, catalogue.simulated, count)
 
 
-def _all_records(service: Service, request: HttpRequest, query: dict[str, Any]) -> Response:
+def _all_records(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     """Return the records by year of every zone that has the metric and may be passed on."""
     metric, catalogue = Metric(query["metric"]), service.documents.catalogue
     stored: dict[str, str] = {}

@@ -13,7 +13,7 @@ from api.access.prices import for_zones
 from api.documents.catalogue_reader import Catalogue, stored_metric
 from api.http import parameters, responses
 from api.http.codings import pack, tag_of
-from api.http.messages import Headers, HttpRequest, Response, View
+from api.http.messages import Headers, HttpRequest, QueryValues, Response, View
 from api.http.problems import ParameterFault
 from api.http.responses import ETag
 from api.series import formats, stored_rows
@@ -43,7 +43,7 @@ CachedBody = tuple[bytes, Headers, int, str | None]
 page. Equal ETags, equal answers."""
 
 
-def _series(service: Service, request: HttpRequest, query: dict[str, Any], name: str, zone: str = "") -> Response:
+def _series(service: Service, request: HttpRequest, query: QueryValues, name: str, zone: str = "") -> Response:
     """The rows of one zone, or of those that the query names; or their statistics."""
     metric, catalogue = BY_PATH[name], service.documents.catalogue
     day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from api.documents.catalogue_reader import Catalogue, stored_metric
 from api.documents.document_cache import DocumentCache
 from api.http import parameters
-from api.http.messages import HttpRequest, Response, View
+from api.http.messages import HttpRequest, QueryValues, Response, View
 from api.http.parameters import conflict
 from api.http.problems import ParameterFault
 from api.http.times import to_unix
@@ -54,7 +54,7 @@ WindowQuestion = tuple[str, str, WindowQuery, tuple[float, float] | None]
 """One question, checked: zone, metric or `wind_solar`, what is looked for, and kWh with kW, if named."""
 
 
-def _windows(service: Service, request: HttpRequest, query: dict[str, Any], zone: str) -> Response:
+def _windows(service: Service, request: HttpRequest, query: QueryValues, zone: str) -> Response:
     asked = question(service.documents.catalogue, zone, query)
     with service.gate.enter(request, "windows") as entry:
         body = answer(service, asked, entry.method == "sample")

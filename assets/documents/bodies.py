@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.figures import Figure, ZoneFigures
 from assets.documents.summary import headline, summary
 from warehouse.documents.catalogue_entries import CatalogueZone
+from warehouse.documents.present import CurrentValue, GenerationMix, MetricValue
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
 from warehouse.market.metrics import MIXES, CurrentMix
 from warehouse.market.vocabulary import Metric
@@ -24,7 +24,7 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
     }
     for metric, mix in of_zone.mixes.items():
         words = MIXES[metric]
-        body |= {words.member: asdict(mix)} if words.is_awaited else _mix_members(words, mix)
+        body |= {words.member: mix} if words.is_awaited else _mix_members(words, mix)
     return body | {
         "attribution": of_zone.zone.attribution,
         "license": of_zone.zone.license,
@@ -38,17 +38,17 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
     readings = {m: f.reading for m, f in of_zone.figures.items()}
     missing = {metric: reason for metric, reason in of_zone.missing.items() if metric not in MIXES}
     parts, rounded = summary(of_zone, now, simulated)
-    body = {
+    context = {m: r.context for m, r in readings.items() if r.context is not None}
+    omitted = {m: r.context_omitted for m, r in readings.items() if r.context is None} | missing
+    return {
         "zone": of_zone.zone.id,
         "zone_name": of_zone.zone.name,
         "as_of": now,
         "current": {m: _value(f) for m, f in of_zone.figures.items()},
-        "context": {
-            m: _block(r.context, of_zone.figures[m].unit) for m, r in readings.items() if r.context is not None
-        },
-        "context_omitted": {m: r.context_omitted for m, r in readings.items() if r.context is None} | missing,
+        "context": context,
+        "context_omitted": omitted,
         "context_window_requested_days": WINDOW_DAYS,
-        "trend_24h": {m: _block(r.trend, of_zone.figures[m].unit) for m, r in readings.items() if r.trend is not None},
+        "trend_24h": {m: r.trend for m, r in readings.items() if r.trend is not None},
         "trend_omitted": {m: r.trend_omitted for m, r in readings.items() if r.trend is None} | missing,
         **_carbon_members(of_zone),
         **_brief_mixes(of_zone),
@@ -56,9 +56,7 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "summary": " ".join(parts.values()),
         "summary_parts": parts,
         "summary_figures": rounded,
-    }
-    return body | {
-        "coverage_note": coverage_note(body),
+        "coverage_note": coverage_note(context, omitted),
         "method": METHOD,
         "docs": "/docs/brief",
         "attribution": of_zone.zone.attribution,
@@ -86,26 +84,15 @@ def _silent(zone: CatalogueZone, generated: int) -> dict[str, Any]:
     return {"metrics": {}, "attribution": zone.attribution, "license": zone.license, "updated": generated}
 
 
-def _value(figure: Figure) -> dict[str, Any]:
-    return {
-        "value": figure.reading.value + 0.0,  # publishers write -0.00 too, which is 0
-        "unit": figure.unit,
-        "ts": figure.reading.ts,
-        "resolution": figure.resolution,
-        "source": figure.source,
-        "expected_by": figure.expected_by,
-    }
+def _value(figure: Figure) -> CurrentValue:
+    value = figure.reading.value + 0.0  # publishers write -0.00 too, which is 0
+    return CurrentValue(value, figure.unit, figure.reading.ts, figure.resolution, figure.source, figure.expected_by)
 
 
-def _latest_value(figure: Figure) -> dict[str, Any]:
-    """With the zone's own 30-day percentile, null without enough data: what a map colours unlike currencies by."""
-    context = figure.reading.context
-    return _value(figure) | {"percentile": context.percentile if context else None}
-
-
-def _block(part: Any, unit: str) -> dict[str, Any]:
-    """A context or trend block; a reason stands only where a number is null."""
-    return {name: value for name, value in asdict(part).items() if value != ""} | {"unit": unit}
+def _latest_value(figure: Figure) -> MetricValue:
+    of, context = _value(figure), figure.reading.context
+    rank = context.percentile if context else None
+    return MetricValue(of.value, of.unit, of.ts, of.resolution, of.source, of.expected_by, rank)
 
 
 def _carbon_members(of_zone: ZoneFigures) -> dict[str, Any]:
@@ -128,5 +115,5 @@ def _brief_mixes(of_zone: ZoneFigures) -> dict[str, Any]:
     return body
 
 
-def _mix_members(words: CurrentMix, mix: Mix) -> dict[str, Any]:
+def _mix_members(words: CurrentMix, mix: GenerationMix) -> dict[str, Any]:
     return {words.member: dict(mix.fuels), f"{words.member}_unit": mix.unit, f"{words.member}_ts": mix.ts}

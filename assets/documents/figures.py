@@ -13,6 +13,7 @@ from warehouse.bookkeeping import logged
 from warehouse.documents import health
 from warehouse.documents.catalogue_entries import CatalogueSeries, CatalogueZone, PublishedCatalogue
 from warehouse.documents.health import Carrier
+from warehouse.documents.present import GenerationMix
 from warehouse.figures.context import WINDOW_S, Reading, read_at
 from warehouse.figures.refusals import estimate_stored
 from warehouse.figures.whole_mix import newest_whole
@@ -49,18 +50,6 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Mix:
-    """The newest interval of a metric by fuel."""
-
-    unit: str
-    ts: int
-    fuels: Mapping[str, float]
-    resolution: str
-    source: str
-    expected_by: int
-
-
-@dataclass(frozen=True, slots=True)
 class ZoneFigures:
     """What the documents state of one zone. `missing`: why a metric that the zone publishes has no figure."""
 
@@ -69,7 +58,7 @@ class ZoneFigures:
     figures: Mapping[str, Figure]
     missing: Mapping[str, str]
     """Mixes included."""
-    mixes: Mapping[Metric, Mix]
+    mixes: Mapping[Metric, GenerationMix]
     """By metric, in the order of `MIXES`."""
     histories: Mapping[str, RowColumns]
     """The rows around the instant by metric, of which the figures are the newest."""
@@ -91,7 +80,7 @@ class ZoneFigures:
         return min([*ends, *(mix.expected_by for mix in self._awaited)])
 
     @property
-    def _awaited(self) -> list[Mix]:
+    def _awaited(self) -> list[GenerationMix]:
         return [mix for metric, mix in self.mixes.items() if MIXES[metric].is_awaited]
 
 
@@ -112,7 +101,7 @@ def _of_zone(
     histories: dict[str, RowColumns] = {}
     missing: dict[str, str] = {}
     unreadable: list[str] = []
-    mixes: dict[Metric, Mix] = {}
+    mixes: dict[Metric, GenerationMix] = {}
     omitted = ""
     series = {metric: ZONES[zone].carbon_metric if metric is Metric.CARBON else metric for metric in CURRENT}
     for metric, stored in ((m, stored) for m, stored in series.items() if stored.value in entry.metrics):
@@ -248,9 +237,9 @@ def _missing(series: CatalogueSeries, unreadable: bool) -> str:
     return "withheld_by_terms" if series.feeds and not series.served_feeds else "no_rows"
 
 
-def _mix(rows: RowColumns, carriers: Collection[Carrier]) -> Mix:
+def _mix(rows: RowColumns, carriers: Collection[Carrier]) -> GenerationMix:
     newest_row = int(rows.ts.argmax())
     first, ts = rows.labels[rows.label[newest_row]], int(rows.ts[newest_row])
     fuels = {str(rows.labels[code].fuel): float(value) for code, value in zip(rows.label, rows.value, strict=True)}
     due = _due(carriers, first.feed, first.resolution, ts)
-    return Mix(first.unit, ts, fuels, first.resolution, first.source, due)
+    return GenerationMix(first.unit, ts, fuels, first.resolution, first.source, due)

@@ -17,6 +17,7 @@ from assets.documents.figures import ZoneFigures
 from assets.documents.map_history import rounded
 from geo_data.terms import ATTRIBUTION, LICENCE
 from warehouse.documents.catalogue_entries import CatalogueZone, PublishedCatalogue
+from warehouse.documents.present import Snapshot, SnapshotZone
 from warehouse.market.metrics import SCALAR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
@@ -26,7 +27,6 @@ from warehouse.store.storage import Storage
 
 Body = dict[str, Any]
 _OF_FLOW = ("zone", "counterparty", "link", "mw", "ts")
-_NO_FIGURE = dict.fromkeys(("value", "unit", "ts", "expected_by", "percentile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def parts(storage: Storage, catalogue: PublishedCatalogue, figures: ZoneFigures,
     return ZoneParts(bands, flows, hours, history)
 
 
-def _properties(zone: CatalogueZone, member: Mapping[str, Any], bands: Mapping[str, str | None]) -> Body:
+def _properties(zone: CatalogueZone, member: SnapshotZone, bands: Mapping[str, str | None]) -> Body:
     """The flat properties of a zone; `member` is its part of the snapshot. A metric without a figure has nulls."""
     facts = geo_layers.zone_shapes()[zone.id]["properties"]
     body: Body = {
@@ -72,18 +72,17 @@ def _properties(zone: CatalogueZone, member: Mapping[str, Any], bands: Mapping[s
         "note": facts["note"],
     }
     for metric in SCALAR:
-        figure: Mapping[str, Any] = member["metrics"].get(metric) or _NO_FIGURE
-        value = figure["value"]
+        figure = member.metrics.get(metric)
         body |= {
-            f"{metric}": None if value is None else rounded(value, figure["unit"]),
-            f"{metric}_unit": figure["unit"],
-            f"{metric}_ts": figure["ts"],
-            f"{metric}_expected_by": figure["expected_by"],
-            f"{metric}_percentile": figure["percentile"],
-            f"{metric}_band": bands.get(metric) if value is not None else None,
+            f"{metric}": figure and rounded(figure.value, figure.unit),
+            f"{metric}_unit": figure and figure.unit,
+            f"{metric}_ts": figure and figure.ts,
+            f"{metric}_expected_by": figure and figure.expected_by,
+            f"{metric}_percentile": figure and figure.percentile,
+            f"{metric}_band": figure and bands.get(metric),
         }
-    body["carbon_basis"] = member.get("carbon_basis")
-    return body | {"updated": member["updated"], "attribution": member["attribution"], "license": member["license"]}
+    body["carbon_basis"] = member.carbon_basis or None
+    return body | {"updated": member.updated, "attribution": member.attribution, "license": member.license}
 
 
 def _collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[Body]) -> bytes:
@@ -120,14 +119,14 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str,
     To be called after the snapshot was put.
     """
     version = artefact.new_version()
-    snapshot = artefact.load(storage, layout.SNAPSHOT)
+    snapshot = artefact.load_as(storage, layout.SNAPSHOT, Snapshot)
     if snapshot is None:
         for name in (layout.LIVE, layout.FLOWS, layout.LIVE_HOURS, *map(layout.live_history, zones)):
             artefact.withdraw(storage, name, version)
         return
     head = {
-        "generated": snapshot["generated"],
-        "valid_until": snapshot["valid_until"],
+        "generated": snapshot.generated,
+        "valid_until": snapshot.valid_until,
         "rounded": True,
         "simulated": catalogue.simulated,
     }
@@ -140,7 +139,7 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str,
             f["id"]: {str(m): f["properties"].get(f"{m}_band") for m in SCALAR} for f in before["features"]
         } | {zone: own.bands for zone, own in zones.items()}
         bodies = {
-            zone: _properties(catalogue.zones[zone], snapshot["zones"][zone], bands.get(zone, {})) for zone in _shapes()
+            zone: _properties(catalogue.zones[zone], snapshot.zones[zone], bands.get(zone, {})) for zone in _shapes()
         }
         nonlocal flows
         flows = [flow for flow in before["flows"] if flow["zone"] not in zones]
@@ -158,8 +157,8 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str,
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)
             continue
-        described, member = catalogue.zones[zone], snapshot["zones"][zone]
-        until = {"valid_until": member.get("valid_until", head["valid_until"])}
+        described, member = catalogue.zones[zone], snapshot.zones[zone]
+        until = {"valid_until": member.valid_until or snapshot.valid_until}
         terms = {"attribution": described.attribution, "license": described.license}
         body = {"zone": zone, **head, **until, **own.history, **terms}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from assets.documents.figures import Figure
-from warehouse.figures.context import WINDOW_DAYS, Context
+from warehouse.figures.context import WINDOW_DAYS, ContextBlock
 from warehouse.market.metrics import brief_words
 from warehouse.market.vocabulary import Metric
 
@@ -84,7 +84,7 @@ class FigureSentences:
         side, share = self._side(context.percentile, "all_hours")
         return f", {side} than {share}% of the time in the {window}"
 
-    def _window(self, context: Context) -> str:
+    def _window(self, context: ContextBlock) -> str:
         """Return the window's name without article; the length of a short one is a number of the text."""
         if context.window_days_actual == WINDOW_DAYS:
             return f"past {WINDOW_DAYS} days"
@@ -121,7 +121,7 @@ class FigureSentences:
         self.numbers[name] = share
         return side, share
 
-    def against_median(self, context: Context) -> str:
+    def against_median(self, context: ContextBlock) -> str:
         """Return the difference of the two rounded numbers, so that they add up. Needs the value in `numbers`."""
         median, window = context.median * self.sign, self._window(context)
         label = f"{WINDOW_DAYS}-day median" if context.window_days_actual == WINDOW_DAYS else f"median of the {window}"

@@ -10,9 +10,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from assets.documents.figures import Figure, Mix, ZoneFigures
+from assets.documents.figures import Figure, ZoneFigures
 from assets.documents.greenest_hours import GreenestHours, find_greenest
 from assets.documents.statement import FigureSentences, grouped, heard
+from warehouse.documents.present import GenerationMix
 from warehouse.figures.context import listed
 from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market.clock import local_date, utc, zone_of
@@ -99,7 +100,7 @@ def _sentences(metric: str, figure: Figure, opening: int, tz: str, overdue: bool
     return _join(sentences, due, {**statement.numbers, "at": say_time(ts, tz)})
 
 
-def _mix_sentences(mix: Mix, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
+def _mix_sentences(mix: GenerationMix, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
     """Return which fuels lead the mix, and whether the mix is overdue."""
     first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     unit, decimals = ("%", 1) if mix.unit == "%" else (f" {mix.unit}", 0)

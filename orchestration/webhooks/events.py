@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -16,6 +16,7 @@ from api.documents.document_cache import DocumentCache
 from assets.documents.map_history import rounded
 from orchestration.webhooks import auctions
 from warehouse.bookkeeping import logged
+from warehouse.documents.present import Brief, Latest
 from warehouse.market.clock import MarketDay, iso
 from warehouse.market.metrics import AWAITED
 from warehouse.market.zones import ZONES
@@ -29,6 +30,9 @@ ENTRIES = 100
 """At most so many in one message about changes: some 40 kB."""
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, slots=True)
 class Documents:
     """The published documents and pages of the change log, each read once a round."""
@@ -39,10 +43,12 @@ class Documents:
     _read: dict[str, Any] = field(default_factory=dict)
     _pages: dict[tuple[str, tuple[str, ...]], ChangePage] = field(default_factory=dict)
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str, kind: type[T]) -> T | None:
+        """Return a published document; None if there is none. Raises StorageError."""
         if name not in self._read:
-            self._read[name] = artefact.load(self.storage, name)
-        return self._read[name]
+            self._read[name] = artefact.load_as(self.storage, name, kind)
+        document: T | None = self._read[name]
+        return document
 
     def auctions(self, zone: str, now: int) -> dict[str, dict[str, Any]]:
         """Return a zone's complete auctions of today and tomorrow by date; none if its files cannot be read."""
@@ -126,43 +132,40 @@ _Look = Callable[[Documents, str, float | None, Any, int], tuple[Any, dict[str, 
 
 def _beyond(above: bool) -> _Look:
     def look(documents: Documents, zone: str, threshold: float | None, known: Any, _: int) -> tuple[Any, Any]:
-        document = documents.get(layout.latest(zone)) or {}
-        price = document.get("metrics", {}).get("price")
-        if price is None or threshold is None:
+        latest = documents.get(layout.latest(zone), Latest)
+        if latest is None or threshold is None or (price := latest.metrics.get("price")) is None:
             return None, None
-        beyond = price["value"] > threshold if above else price["value"] < threshold
+        beyond = price.value > threshold if above else price.value < threshold
         if not beyond or known is True:
             return beyond, None
-        figure = {name: price[name] for name in ("unit", "ts", "resolution", "source")}
+        figure = {"unit": price.unit, "ts": price.ts, "resolution": price.resolution, "source": price.source}
         # Exact prices are sold; a threshold that always holds would give them away.
-        value = {"value": rounded(price["value"], price["unit"]), "rounded": True}
-        return True, {"metric": "price", **value, **figure, "threshold": threshold, **_terms(document)}
+        value = {"value": rounded(price.value, price.unit), "rounded": True}
+        return True, {"metric": "price", **value, **figure, "threshold": threshold, **_terms(latest)}
 
     return look
 
 
 def _band(documents: Documents, zone: str, _: float | None, known: Any, __: int) -> tuple[Any, Any]:
-    document = documents.get(layout.brief(zone)) or {}
-    bands = {metric: block["band"] for metric, block in document.get("context", {}).items()}
-    if not bands:
+    brief = documents.get(layout.brief(zone), Brief)
+    if brief is None or not brief.context:
         return None, None
+    bands = {metric: block.band for metric, block in brief.context.items()}
     before = known or {}
     moved = {
         metric: {"from": before[metric], "to": band}
         for metric, band in bands.items()
         if metric in before and before[metric] != band
     }
-    data = {"as_of": document["as_of"], "bands": moved, "brief": f"/v1/brief/{zone}", **_terms(document)}
+    data = {"as_of": brief.as_of, "bands": moved, "brief": f"/v1/brief/{zone}", **_terms(brief)}
     return {**before, **bands}, data if moved else None
 
 
 def _stale(documents: Documents, zone: str, _: float | None, known: Any, now: int) -> tuple[Any, Any]:
-    document = documents.get(layout.latest(zone)) or {}
-    metrics = document.get("metrics", {})
-    if not metrics:
+    latest = documents.get(layout.latest(zone), Latest)
+    if latest is None or not latest.metrics:
         return None, None
-    awaited = ((metric, figure) for metric, figure in metrics.items() if metric in AWAITED)
-    late = sorted(metric for metric, figure in awaited if (figure.get("expected_by") or now) < now)
+    late = sorted(metric for metric, of in latest.metrics.items() if metric in AWAITED and of.expected_by < now)
     if late == (known or []):
         return late, None
     return late, {"stale": late, "recovered": sorted(set(known or ()) - set(late)), "latest": f"/v1/latest/{zone}"}
@@ -182,8 +185,8 @@ def _day_ahead(documents: Documents, zone: str, _: float | None, known: Any, now
     return state, None
 
 
-def _terms(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {"attribution": document["attribution"], "license": document["license"]}
+def _terms(document: Latest | Brief) -> dict[str, str]:
+    return {"attribution": document.attribution, "license": document.license}
 
 
 _LOOKS: Mapping[str, _Look] = {

@@ -79,7 +79,6 @@ def test_a_zone_refused_for_three_days_gives_the_reason_and_stays_fresh(world: W
     for each in (latest, brief, member):
         assert carbon_of(each) == {"carbon_omitted": "other_share"}
         assert each["valid_until"] == before[0]["valid_until"] > NOW
-        assert published.overdue_after(each) > NOW
     for part in ("current", "context", "context_omitted", "trend_24h", "trend_omitted"):
         assert "carbon" not in brief[part]
     assert "carbon" not in {*latest["metrics"], *member["metrics"]}
@@ -117,7 +116,7 @@ def test_a_published_series_is_served_and_never_mixed_with_estimates(world: Worl
     latest, brief, _ = documents(world, "FR")
     assert (latest["metrics"]["carbon"]["value"], latest["metrics"]["carbon"]["ts"]) == (20.0, NOW - 6 * HOUR)
     assert latest["carbon_basis"] == "published"
-    assert latest["metrics"]["carbon"]["expected_by"] < NOW < published.overdue_after(latest)
+    assert latest["metrics"]["carbon"]["expected_by"] < NOW < latest["valid_until"]
     assert brief["context"]["carbon"]["max"] == 20.0
     assert brief["summary_parts"]["carbon"].startswith("Carbon intensity was 20 gCO2/kWh at 07:00 CET (06:00 UTC)")
     assert "had not arrived" not in brief["summary"]

@@ -19,11 +19,11 @@ from warehouse.documents.catalogue_entries import (
     CatalogueZone,
     PublishedCatalogue,
 )
-from warehouse.documents.field_types import Permission
 from warehouse.documents.manifest import Place, Summary
 from warehouse.market import carbon
 from warehouse.market.clock import DAY
 from warehouse.market.feeds import Feed, Source, Terms, join_terms
+from warehouse.market.field_types import Permission
 from warehouse.market.metrics import define
 from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import ZONES, Zone

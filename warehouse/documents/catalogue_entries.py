@@ -12,7 +12,12 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from warehouse.documents.field_types import (
+from warehouse.market.clock import DAY
+from warehouse.market.feeds import Publication
+from warehouse.market.field_types import (
+    ATTRIBUTION,
+    LICENCE,
+    UNIT,
     Basis,
     Count,
     FileMetric,
@@ -22,8 +27,6 @@ from warehouse.documents.field_types import (
     Resolution,
     ZoneId,
 )
-from warehouse.market.clock import DAY
-from warehouse.market.feeds import Publication
 from warehouse.market.vocabulary import Forecast, actual_of
 
 
@@ -43,15 +46,15 @@ class CarryingFeed(Struct, frozen=True):
 class CatalogueSeries(Struct, frozen=True):
     """A series of a zone: its unit, its feeds, its terms and the period that is stored."""
 
-    unit: Annotated[str, Meta(description="`MW`, `%`, `gCO2/kWh`, or a currency per MWh such as `EUR/MWh`.")]
+    unit: Annotated[str, UNIT]
     resolution: Annotated[Resolution | None, Meta(description="Length of the intervals of the first feed.")]
     market: Annotated[str, Meta(description="Hub or region and market of a price; empty for other metrics.")]
     hub: Annotated[str, Meta(description="Node, hub or region of a price; empty for other metrics.")]
     feeds: Annotated[tuple[CarryingFeed, ...], Meta(description="Feeds that provide the series, in rank order.")]
     independent_origins: Annotated[Count, Meta(description="Number of independent origins that may be redistributed.")]
     source: Annotated[str, Meta(description="Names of the publishers whose rows may be served.")]
-    license: Annotated[str, Meta(description="Licence under which the data may be redistributed.")]
-    attribution: Annotated[str, Meta(description="Attribution. Show it wherever you show the data.")]
+    license: Annotated[str, LICENCE]
+    attribution: Annotated[str, ATTRIBUTION]
     redistributable: Annotated[Permission, Meta(description="Whether the terms allow redistribution.")]
     first: Annotated[Instant | None, Meta(description="`ts` of the first row; null without rows.")]
     last: Annotated[Instant | None, Meta(description="`ts` of the last row; null without rows.")]
@@ -85,8 +88,8 @@ class CatalogueZone(Struct, frozen=True):
     tz: Annotated[str, Meta(description="Civil time zone of the zone (IANA).")]
     market_tz: Annotated[str, Meta(description="Time zone of the market (IANA). Market days follow it.")]
     currency: Annotated[str, Meta(description="ISO 4217 code of the zone's prices.", pattern="^[A-Z]{3}$")]
-    license: Annotated[str, Meta(description="Licence under which the data may be redistributed.")]
-    attribution: Annotated[str, Meta(description="Attribution. Show it wherever you show the data.")]
+    license: Annotated[str, LICENCE]
+    attribution: Annotated[str, ATTRIBUTION]
     headline: Annotated[str, Meta(description="What `price` is: hub or region, and market.")]
     day_ahead: Annotated[str, Meta(description="What `price?market=day_ahead` is; empty if there is none.")]
     day_ahead_metric: Annotated[
@@ -115,7 +118,7 @@ class CatalogueSource(Struct, frozen=True):
     homepage: Annotated[str, Meta(description="Website of the publisher.")]
     license: Annotated[str, Meta(description="Licence, or a summary of the terms.")]
     license_url: Annotated[str, Meta(description="URL of the terms.")]
-    attribution: Annotated[str, Meta(description="Attribution. Show it wherever you show the data.")]
+    attribution: Annotated[str, ATTRIBUTION]
     redistributable: Annotated[Permission, Meta(description="Whether the terms allow redistribution.")]
     withheld: Annotated[bool, Meta(description="Whether the data is excluded from every response.")]
     configured: Annotated[bool, Meta(description="Whether the required credentials are set.")]

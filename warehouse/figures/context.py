@@ -12,12 +12,14 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from warehouse.figures.statistics import quantiles
 from warehouse.market.clock import DAY, QUARTER, zone_of
+from warehouse.market.field_types import TEXT, UNIT, Count, Instant, Percentile, Share
 from warehouse.rows.versions import Flags, Floats, Ints
 from warehouse.series.row_columns import RowColumns
 
@@ -31,6 +33,7 @@ _FLOOR = Decimal(1)
 _SPREAD_SHARE = Decimal("0.05")
 
 Direction = Literal["rising", "falling", "flat"]
+Confidence = Literal["low", "normal"]
 Band = Literal["record_low", "very_low", "low", "typical", "high", "very_high", "record_high"]
 _REASONS = {
     "too_few_samples": f"there are fewer than {MIN_SAMPLES} values in the window",
@@ -43,47 +46,72 @@ _REASONS = {
 """What `coverage_note` says for each reason in `context_omitted`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
-    """Where the current value stands in the 30 days before it. Values and differences in the series' unit."""
+class ContextBlock(Struct, frozen=True, kw_only=True):
+    """Where the current value stands in the 30 days before it."""
 
-    percentile: int
-    percentile_exact: float
-    percentile_same_hour: int | None
-    """Among the rows of the same hour of civil time."""
-    percentile_same_hour_reason: str
-    band: Band
-    ties_pct: float
-    """The share of the window that equals the current value."""
-    vs_median: float
-    vs_median_pct: float | None
-    vs_median_pct_reason: str
-    median: float
-    p10: float
-    p90: float
-    min: float
-    max: float
-    sample_count: int
-    coverage: float
-    """The observed part of the 30 days, 0..1."""
-    confidence: Literal["normal", "low"]
-    window_start: int
-    window_end: int
-    window_days_actual: float
+    percentile: Annotated[
+        Percentile,
+        Meta(
+            description="Share of the window's time below the current value, with ties counted half, rounded half up. "
+            "1 to 99; 0 only below every value, 100 only above every value."
+        ),
+    ]
+    percentile_exact: Annotated[float, Meta(description="The percentile with two decimals.")]
+    percentile_same_hour: Annotated[
+        Percentile | None,
+        Meta(description="`percentile` within the same hour of the civil day; null if there are too few rows."),
+    ]
+    percentile_same_hour_reason: Annotated[
+        str | UnsetType, Meta(description="Reason why `percentile_same_hour` is null.")
+    ] = UNSET
+    band: Annotated[Band, Meta(description="The percentile as a category.", extra_json_schema=TEXT)]
+    ties_pct: Annotated[float, Meta(description="Percentage of the window's time at exactly the current value.")]
+    vs_median: Annotated[float, Meta(description="Current value minus the median, in `unit`.")]
+    vs_median_pct: Annotated[
+        float | None,
+        Meta(description="`vs_median` in percent; null if the median is negative, zero or close to zero."),
+    ]
+    vs_median_pct_reason: Annotated[
+        str | UnsetType,
+        Meta(description="Reason why `vs_median_pct` is null: `median_not_positive` or `median_near_zero`."),
+    ] = UNSET
+    median: Annotated[float, Meta(description="Duration-weighted median of the window, in `unit`.")]
+    p10: Annotated[float, Meta(description="Value below which the series was for 10% of the time.")]
+    p90: Annotated[float, Meta(description="Value below which the series was for 90% of the time.")]
+    min: Annotated[float, Meta(description="The lowest value, in the unit of the values. May be negative.")]
+    max: Annotated[float, Meta(description="The highest value, in the unit of the values.")]
+    sample_count: Annotated[Count, Meta(description="Number of rows in the window.")]
+    coverage: Annotated[Share, Meta(description="Share of the 30 days that is covered by rows, from 0 to 1.")]
+    confidence: Annotated[
+        Confidence,
+        Meta(description="`low` if less than 90% of the window is covered.", extra_json_schema=TEXT),
+    ]
+    window_start: Annotated[
+        Instant, Meta(description="Start of the window, Unix seconds: 30 days before the current interval.")
+    ]
+    window_end: Annotated[
+        Instant, Meta(description="End of the window, Unix seconds: the start of the current interval.")
+    ]
+    window_days_actual: Annotated[float, Meta(description="Days from the first row of the window to its end.")]
+    unit: Annotated[str, UNIT]
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True, kw_only=True):
     """The current value against the row that held 24 hours (of absolute time) earlier."""
 
-    direction: Direction
-    change: float
-    change_pct: float | None
-    change_pct_reason: str
-    from_value: float
-    from_ts: int
-    flat_threshold: float
-    """A change of at most this is flat."""
+    direction: Annotated[
+        Direction, Meta(description="`flat`: a change within `flat_threshold`.", extra_json_schema=TEXT)
+    ]
+    change: Annotated[float, Meta(description="Current value minus the value 24 hours earlier, in `unit`.")]
+    change_pct: Annotated[
+        float | None,
+        Meta(description="`change` in percent; null if `from_value` is negative, zero or close to zero."),
+    ]
+    change_pct_reason: Annotated[str | UnsetType, Meta(description="Reason why `change_pct` is null.")] = UNSET
+    from_value: Annotated[float, Meta(description="The value 24 hours earlier, in `unit`.")]
+    from_ts: Annotated[Instant, Meta(description="Start of the interval of `from_value`, Unix seconds.")]
+    flat_threshold: Annotated[float, Meta(description="Changes up to this size count as flat, in `unit`.")]
+    unit: Annotated[str, UNIT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +123,7 @@ class Reading:
     value: float
     next_ts: int | None
     """The start of the row after it, where already known."""
-    context: Context | None
+    context: ContextBlock | None
     context_omitted: str
     many_ties: bool
     """More than a quarter of the window equals the value: a rank would say little. Exact, unlike `ties_pct`."""
@@ -154,12 +182,12 @@ def read_at(rows: RowColumns, tz: str, as_of: int) -> Reading | None:
     row = int(np.searchsorted(ts, as_of, side="right")) - 1
     if row < 0:
         return None
-    at, value = int(ts[row]), float(rows.value[row])
+    at, value, unit = int(ts[row]), float(rows.value[row]), rows.labels[rows.label[row]].unit
     before = slice(int(np.searchsorted(ts, at - WINDOW_S)), row)
     history = _History(ts[before], rows.value[before], np.minimum(seconds[before], at - ts[before]))
     window = history.share(value)
     omitted = window.too_little(WINDOW_S)
-    context, threshold = (None, _FLOOR) if omitted else _context(history, window, tz, at, value)
+    context, threshold = (None, _FLOOR) if omitted else _context(history, window, tz, at, value, unit)
     reference = int(np.searchsorted(ts, at - DAY, side="right")) - 1
     if reference >= 0 and ts[reference] + seconds[reference] <= at - DAY:
         reference = -1
@@ -171,12 +199,14 @@ def read_at(rows: RowColumns, tz: str, as_of: int) -> Reading | None:
         context,
         omitted,
         window.equal * 4 > window.total,
-        None if reference < 0 else _trend(rows, reference, value, threshold),
+        None if reference < 0 else _trend(rows, reference, value, threshold, unit),
         "no_value_24h_ago" if reference < 0 else "",
     )
 
 
-def _context(history: _History, window: _Share, tz: str, at: int, value: float) -> tuple[Context, Decimal]:
+def _context(
+    history: _History, window: _Share, tz: str, at: int, value: float, unit: str
+) -> tuple[ContextBlock, Decimal]:
     """The context of a value, and what counts as no change: 5 % of the spread from p10 to p90, one unit at least."""
     around = quantiles(history.value, history.seconds)
     p10, median, p90 = ((_decimal(left) + _decimal(right)) / 2 for left, right in around)
@@ -186,16 +216,16 @@ def _context(history: _History, window: _Share, tz: str, at: int, value: float) 
     same_hour = history.share(value, hours[:-1] == hours[-1])
     same_hour_reason = same_hour.too_little(_SAME_HOUR_S)
     pct, reason = _percentage(x - median, median, threshold, "median")
-    context = Context(
+    context = ContextBlock(
         percentile=window.percentile,
         percentile_exact=_rounded(window.rank, "0.01"),
         percentile_same_hour=None if same_hour_reason else same_hour.percentile,
-        percentile_same_hour_reason=same_hour_reason,
+        percentile_same_hour_reason=same_hour_reason or UNSET,
         band=_band(x, low, high, window.rank, threshold),
         ties_pct=_rounded(Fraction(100 * window.equal, window.total), "0.1"),
         vs_median=_float(x - median),
         vs_median_pct=pct,
-        vs_median_pct_reason=reason,
+        vs_median_pct_reason=reason or UNSET,
         median=_float(median),
         p10=_float(p10),
         p90=_float(p90),
@@ -207,6 +237,7 @@ def _context(history: _History, window: _Share, tz: str, at: int, value: float) 
         window_start=at - WINDOW_S,
         window_end=at,
         window_days_actual=_rounded(Fraction(at - int(history.ts[0]), DAY), "0.1"),
+        unit=unit,
     )
     return context, threshold
 
@@ -222,12 +253,20 @@ def _local_hour(tz: str, quarter: int) -> int:
     return datetime.fromtimestamp(quarter * QUARTER, zone_of(tz)).hour
 
 
-def _trend(rows: RowColumns, reference: int, value: float, threshold: Decimal) -> Trend:
+def _trend(rows: RowColumns, reference: int, value: float, threshold: Decimal, unit: str) -> Trend:
     base = _decimal(float(rows.value[reference]))
     change = _decimal(value) - base
-    direction: Direction = "flat" if abs(change) <= threshold else "rising" if change > 0 else "falling"
     pct, reason = _percentage(change, base, threshold, "from")
-    return Trend(direction, _float(change), pct, reason, _float(base), int(rows.ts[reference]), _float(threshold))
+    return Trend(
+        direction="flat" if abs(change) <= threshold else "rising" if change > 0 else "falling",
+        change=_float(change),
+        change_pct=pct,
+        change_pct_reason=reason or UNSET,
+        from_value=_float(base),
+        from_ts=int(rows.ts[reference]),
+        flat_threshold=_float(threshold),
+        unit=unit,
+    )
 
 
 def _band(x: Decimal, low: Decimal, high: Decimal, rank: Fraction, threshold: Decimal) -> Band:
@@ -270,22 +309,20 @@ def _rounded(exact: Fraction, step: str) -> float:
     return _float(Decimal(whole if exact >= 0 else -whole) * Decimal(step))
 
 
-def coverage_note(brief: Mapping[str, Any]) -> str:
+def coverage_note(blocks: Mapping[str, ContextBlock], omitted: Mapping[str, str]) -> str:
     """Word how much of the window each context block covers, and why a block is omitted.
 
     The note is made from the brief's own fields, so that it describes what a shortened brief still contains.
     """
-    blocks: Mapping[str, Any] = brief["context"]
-    days = brief["context_window_requested_days"]
-    full = [_noun(m) for m, block in blocks.items() if block["confidence"] == "normal"]
-    notes = [f"Data covers at least 90% of the past {days} days for {listed(full)}."] if full else []
+    full = [_noun(m) for m, block in blocks.items() if block.confidence == "normal"]
+    notes = [f"Data covers at least 90% of the past {WINDOW_DAYS} days for {listed(full)}."] if full else []
     notes += [
-        f"{_noun(m).capitalize()} data covers only {round(100 * block['coverage'])}% of the past {days} days "
-        f"({block['sample_count']} values), so confidence is low."
+        f"{_noun(m).capitalize()} data covers only {round(100 * block.coverage)}% of the past {WINDOW_DAYS} days "
+        f"({block.sample_count} values), so confidence is low."
         for m, block in blocks.items()
-        if block["confidence"] == "low"
+        if block.confidence == "low"
     ]
-    notes += [f"No ranking for {_noun(m)}: {_REASONS[reason]}." for m, reason in brief["context_omitted"].items()]
+    notes += [f"No ranking for {_noun(m)}: {_REASONS[reason]}." for m, reason in omitted.items()]
     return " ".join(notes) or "This zone has no metrics that are ranked."
 
 
