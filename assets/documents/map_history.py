@@ -15,7 +15,7 @@ import numpy as np
 from assets.documents.figures import ZoneFigures
 from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.figures import resample
-from warehouse.figures.context import WINDOW_S, Context, read_at
+from warehouse.figures.context import WINDOW_S, ContextBlock, read_at
 from warehouse.market.clock import DAY, HOUR, Window
 from warehouse.market.metrics import FORECASTS
 from warehouse.market.vocabulary import Metric
@@ -55,7 +55,7 @@ def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
     return [rounded(value, unit) if math.isfinite(value) else None for value in exact.tolist()]
 
 
-def _percentiles(context: Context | None, rows: RowColumns, values: Floats) -> list[int | None]:
+def _percentiles(context: ContextBlock | None, rows: RowColumns, values: Floats) -> list[int | None]:
     """Rank each mean within the 30 days of `context`, the current value's, as the brief does; null without one."""
     if context is None:
         return [None] * len(values)
@@ -88,7 +88,7 @@ def metric_histories(
     hours: dict[str, Any] = {"start": week.start + skipped * HOUR}
     metrics: dict[str, Any] = {}
 
-    def add_hours(name: str, rows: RowColumns, context: Context | None, unit: str) -> list[int | None]:
+    def add_hours(name: str, rows: RowColumns, context: ContextBlock | None, unit: str) -> list[int | None]:
         exact = step_means(rows, week, HOUR)
         values = _rounded_values(exact, unit)
         last = max(HOURLY_DAYS * 24, _known_steps(values))

@@ -7,30 +7,49 @@ from typing import Any
 
 import dagster as dg
 import pytest
+from msgspec import UNSET
 
 from api.access.key_life import revoke
 from orchestration import cli
 from orchestration.jobs.service_assets import DELIVER, webhook_sensor
 from tests.orchestration.webhook_receivers import NOW, Post
+from warehouse.documents.present import Brief, Latest, MetricValue
+from warehouse.figures.context import Band, ContextBlock
+from warehouse.market.clock import DAY
 from warehouse.series import change_log
 from warehouse.store import artefact, layout
 
 
 def latest(post: Post, value: float, expected_by: int = NOW + 600) -> None:
-    figure = {
-        "value": value,
-        "unit": "GBP/MWh",
-        "ts": NOW,
-        "resolution": "30m",
-        "source": "elexon",
-        "expected_by": expected_by,
-    }
-    body = {"zone": "GB", "metrics": {"price": figure}, "attribution": "A", "license": "L"}
+    figure = MetricValue(value, "GBP/MWh", NOW, "30m", "elexon", expected_by, None)
+    body = Latest(
+        zone="GB", metrics={"price": figure}, attribution="A", license="L", updated=NOW, valid_until=expected_by
+    )
     artefact.put(post.storage, layout.latest("GB"), artefact.encode(body), artefact.new_version())
 
 
-def brief(post: Post, band: str) -> None:
-    body = {"zone": "GB", "as_of": NOW, "context": {"price": {"band": band}}, "attribution": "A", "license": "L"}
+def brief(post: Post, band: Band) -> None:
+    numbers = dict.fromkeys(
+        ("percentile_exact", "ties_pct", "vs_median", "vs_median_pct", "median", "p10", "p90", "min", "max"), 50.0
+    )
+    block = ContextBlock(
+        **numbers,
+        percentile=50,
+        percentile_same_hour=None,
+        band=band,
+        sample_count=1440,
+        coverage=1.0,
+        confidence="normal",
+        window_start=NOW - 30 * DAY,
+        window_end=NOW,
+        window_days_actual=30.0,
+        unit="GBP/MWh",
+    )
+    parts: dict[str, Any] = dict.fromkeys(Brief.__struct_fields__, "")
+    maps = ("current", "trend_24h", "context_omitted", "trend_omitted", "summary_parts", "summary_figures")
+    parts |= {"zone": "GB", "as_of": NOW, "context": {"price": block}, **{name: {} for name in maps}}
+    parts |= {"context_window_requested_days": 30, "carbon_basis": UNSET, "carbon_omitted": UNSET}
+    body = Brief(**parts | {"attribution": "A", "license": "L", "valid_until": NOW + 600})
     artefact.put(post.storage, layout.brief("GB"), artefact.encode(body), artefact.new_version())
 
 

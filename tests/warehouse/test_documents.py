@@ -6,11 +6,14 @@ from typing import Any
 
 import orjson
 import pytest
+from msgspec import Struct
 
 from assets.sources import sources
 from warehouse.documents import catalogue, health, manifest
 from warehouse.documents.health import Health
+from warehouse.documents.present import Brief, Latest, SnapshotZone
 from warehouse.errors import DamagedFile
+from warehouse.market.metrics import MIXES
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.folding import fold
 from warehouse.store import artefact, layout
@@ -109,3 +112,9 @@ def test_a_month_whose_entry_is_wrong_is_counted_again(published: Folder, caplog
     change(published, layout.MANIFEST, ["series", "price/GB", "mark"], "")
     catalogue.publish(published, sources(), "live", (), ("elexon",), NOW)
     assert manifest.load(published, "price", "GB") == {month: counted}
+
+
+@pytest.mark.parametrize("kind", [Latest, SnapshotZone, Brief])
+def test_values_by_fuel_are_no_fields_of_these_types(kind: type[Struct]) -> None:
+    """Each metric by fuel names its own fields, which a metric that is added has without a change of the types."""
+    assert not [name for name in kind.__struct_fields__ if any(mix.names(name) for mix in MIXES.values())]
