@@ -124,7 +124,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "Who exports most right now?",
+        "Which zone exports the most right now?",
         (("get_map_snapshot", {"metric": "interchange"}),),
         lambda t: min(by_zone(t[0]).items(), key=lambda pair: pair[1])[0],
         lambda s: min(by_zone_of(s[0]).items(), key=lambda pair: pair[1])[0],
@@ -194,7 +194,7 @@ QUESTIONS = (
         lambda f: round(statistics.mean(v for _, v in f.rows("demand", "FR", TODAY - 23 * HOUR, TODAY)), 3),
     ),
     Question(
-        "Are there holes in today's Swiss demand figures?",
+        "Does today's Swiss demand have gaps?",
         (("get_history", {"zone": "CH", "metric": "demand", "start": "2026-03-30"}),),
         lambda t: [iso(ts) for ts, value in read_table(t[0], HOUR).items() if value is None],
         lambda s: holes([row["ts"] for row in rows_of(s[0])]),
