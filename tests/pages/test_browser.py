@@ -366,3 +366,25 @@ def test_with_a_key_of_ones_own_the_panel_is_exact(visit: Callable[..., Any], ad
     page.click("text=Forget my key")
     page.wait_for_selector("text=Values on this page are rounded")
     assert page.evaluate("localStorage.getItem('emds-key')") is None
+
+
+OVERLAPS = """() => {
+  const labels = [...document.querySelectorAll('.zone-label span')].filter((label) => label.offsetWidth);
+  const boxes = labels.map((label) => [label.innerText, label.getBoundingClientRect()]);
+  const shared = (a, b, low, high) => Math.min(a[high], b[high]) - Math.max(a[low], b[low]);
+  const meet = (a, b) => shared(a, b, 'left', 'right') > 3 && shared(a, b, 'top', 'bottom') > 3;
+  const pairs = boxes.flatMap((one, i) => boxes.slice(i + 1).map((other) => [one, other]));
+  return [boxes.length, pairs.filter(([a, b]) => meet(a[1], b[1])).map(([a, b]) => a[0] + ' and ' + b[0])];
+}"""
+
+
+def test_labels_give_way_to_each_other(visit: Callable[..., Any]) -> None:
+    """All are whole on a laptop; where they would overlap, one shows its value alone or nothing."""
+    page = visit(viewport={"width": 1366, "height": 650})
+    assert page.evaluate(OVERLAPS) == [25, []]
+    assert page.locator(".zone-label .short, .zone-label .crowded").count() == 0
+    small = visit(viewport={"width": 1100, "height": 480})
+    shown, overlaps = small.evaluate(OVERLAPS)
+    assert overlaps == []
+    assert 12 < shown <= 25
+    assert small.locator(".zone-label .short, .zone-label .crowded").count() > 0

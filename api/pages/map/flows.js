@@ -14,15 +14,16 @@ export function flowOn(line, rows) {
   return { mw: Math.abs(row.mw), from: inward ? other : row.zone, to: inward ? row.zone : other, ts: row.ts, whole: !own };
 }
 
-const SHORTEST = 22;
+const SHORTEST = { sparse: 22, dense: 14 };
 
 /** A path over a land border is a few pixels long: it is drawn straight and as long as an arrow has to be. */
 function legible(map, path) {
   const [from, to] = [path[0], path.at(-1)].map((end) => map.latLngToLayerPoint(end));
   const length = from.distanceTo(to);
-  if (length >= SHORTEST || length === 0) return path;
+  const shortest = SHORTEST[map.isDense ? 'dense' : 'sparse'];
+  if (length >= shortest || length === 0) return path;
   const middle = from.add(to).divideBy(2);
-  const half = to.subtract(from).multiplyBy(SHORTEST / 2 / length);
+  const half = to.subtract(from).multiplyBy(shortest / 2 / length);
   return [middle.subtract(half), middle.add(half)].map((point) => map.layerPointToLatLng(point));
 }
 
@@ -40,7 +41,7 @@ export function draw(features, rows, panes, clockOf) {
     if (!renderers.has(map)) renderers.set(map, L.svg({ pane: 'flows', padding: 0.7 }));
     const shared = { pane: 'flows', renderer: renderers.get(map) };
     const moving = flow && flow.mw >= 1;
-    const weight = moving ? 1.4 + 2.6 * Math.sqrt(Math.min(flow.mw, 4000) / 4000) : 1.2;
+    const weight = moving ? 1.4 + (map.isDense ? 1.6 : 2.6) * Math.sqrt(Math.min(flow.mw, 4000) / 4000) : 1.2;
     const halo = L.polyline(path, { ...shared, className: 'flow-halo', weight: weight + 2.4, interactive: false }).addTo(map);
     const drawn = L.polyline(path, { ...shared, className: moving ? 'flow moving' : 'flow', weight });
     map.on('zoomend', () => { for (const part of [halo, drawn]) part.setLatLngs(shape()); });

@@ -70,6 +70,7 @@ function paint() {
     });
   }
   showList(colours);
+  panes.arrange();
   paintLegend(metric, colours);
   showHour();
   document.body.dataset.metric = metric;

@@ -11,6 +11,15 @@ const REGIONS = {
 
 // Pixels by which labels of small neighbours make room for each other; that of DK-1 stands in the sea, free of lines.
 const NUDGES = { 'US-NYISO': [-17, -2], 'US-ISONE': [15, 2], BE: [-3, 4], NL: [3, -5], 'DK-1': [34, 12], 'AU-TAS': [0, 3] };
+// Where the zones east of DK-1 are drawn, its label stands in the other sea.
+const AMONG_NEIGHBOURS = {
+  'DK-1': [-30, 2], 'DK-2': [10, 6], 'SE-4': [6, -4], 'NO-1': [4, -6], SK: [4, -4], HU: [5, 2], SI: [-4, 2], HR: [13, 9], RS: [2, 4],
+  'IT-CNO': [-6, -2], 'IT-CSO': [-4, 0], 'IT-SO': [6, -4], 'IT-CAL': [12, 4], PT: [-6, 4],
+};
+// Pixels by which labels may reach into each other before one of them gives way.
+const MAY_OVERLAP = 2;
+// A map of more zones has smaller labels and arrows.
+const DENSE = 30;
 
 function regionOf(country) {
   return { US: 'america', AU: 'australia' }[country] ?? 'europe';
@@ -23,7 +32,7 @@ export class Panes {
     this.tip = tip;
     this.shapes = new Map();
     this.labels = new Map();
-    this.maps = new Map(Object.entries(REGIONS).map(([id, region]) => [id, pane(id, region)]));
+    this.maps = new Map(Object.entries(REGIONS).map(([id, region]) => [id, pane(id, region, () => this.arrange())]));
   }
 
   /** The countries around the zones. */
@@ -37,13 +46,15 @@ export class Panes {
   /** The zones and their labels, each once. */
   drawZones(collection) {
     const added = collection.features.filter((feature) => !this.shapes.has(feature.id));
+    const nudges = collection.features.some(({ id }) => id === 'DK-2') ? { ...NUDGES, ...AMONG_NEIGHBOURS } : NUDGES;
     for (const feature of added) {
       const map = this.maps.get(regionOf(feature.properties.country));
       const layer = L.geoJSON(feature, { style: { className: 'zone', fillColor: 'url(#hatch)', fillOpacity: 1, weight: 1 } });
       layer.eachLayer((shape) => this.#wire(shape, feature));
       layer.addTo(map);
-      this.#label(map, feature);
+      this.#label(map, feature, nudges[feature.id] ?? [0, 0]);
     }
+    if (added.length) for (const map of this.maps.values()) map.widen(this.labels);
     for (const { id } of added) this.#reachable(this.shapes.get(id).getElement(), id);
   }
 
@@ -65,14 +76,30 @@ export class Panes {
     });
   }
 
-  #label(map, feature) {
+  #label(map, feature, [right, down]) {
     const { label_lat: lat, label_lon: lon } = feature.properties;
     const value = el('b');
-    const [right, down] = NUDGES[feature.id] ?? [0, 0];
-    const body = el('span', { 'aria-hidden': 'true', class: right > 30 ? 'at-sea' : null }, el('small', {}, feature.id.replace(/^(US|AU)-/, '')), value);
+    const body = el('span', { 'aria-hidden': 'true', class: Math.abs(right) >= 30 ? 'at-sea' : null }, el('small', {}, feature.id.replace(/^(US|AU)-/, '')), value);
     const icon = L.divIcon({ className: 'zone-label', html: body, iconSize: [0, 0], iconAnchor: [-right, -down] });
     L.marker([lat, lon], { icon, interactive: false, keyboard: false, pane: 'labels' }).addTo(map);
-    this.labels.set(feature.id, { body, value });
+    this.labels.set(feature.id, { body, value, map, at: L.latLng(lat, lon), nudge: L.point(right, down) });
+  }
+
+  /** Shows the labels that have room: whole, else the value alone, else none. Every zone has a tooltip and a row in the list. */
+  arrange() {
+    const taken = [];
+    for (const { body, map, at, nudge } of this.labels.values()) {
+      const middle = map.latLngToContainerPoint(at).add(nudge);
+      const room = ['', 'short'].find((form) => {
+        body.className = [...body.classList].filter((name) => name !== 'short' && name !== 'crowded').concat(form || []).join(' ');
+        const half = L.point(body.offsetWidth, body.offsetHeight).divideBy(2);
+        const own = { map, box: L.bounds(middle.subtract(half), middle.add(half)) };
+        if (taken.some((other) => other.map === map && overlap(own.box, other.box))) return false;
+        taken.push(own);
+        return true;
+      });
+      body.classList.toggle('crowded', room === undefined);
+    }
   }
 
   /** Colours a zone and writes its value. `fill` is a colour or a pattern; `said` is what a screen reader hears. */
@@ -104,7 +131,12 @@ export class Panes {
   }
 }
 
-function pane(id, region) {
+function overlap(a, b) {
+  return Math.min(a.max.x, b.max.x) - Math.max(a.min.x, b.min.x) > MAY_OVERLAP && Math.min(a.max.y, b.max.y) - Math.max(a.min.y, b.min.y) > MAY_OVERLAP;
+}
+
+/** `onMove` is called when the scale has changed. */
+function pane(id, region, onMove) {
   const bounds = L.latLngBounds(region.bounds);
   const map = L.map(id, {
     attributionControl: false, zoomSnap: 0.05, zoomDelta: 0.75, wheelPxPerZoomLevel: 140, maxZoom: 9,
@@ -121,6 +153,7 @@ function pane(id, region) {
   }
   map.getPane('labels').style.pointerEvents = 'none';
   fitted(map, bounds);
+  map.on('zoomend resize', onMove);
   return map;
 }
 
@@ -136,6 +169,14 @@ function fitted(map, bounds) {
     map.setMinZoom(map.home - 0.4);
   };
   fit();
+  // The region with its labels in view, of zones beyond the default ones too.
+  map.widen = (labels) => {
+    map.isDense = [...labels.values()].filter((label) => label.map === map).length > DENSE;
+    map.getContainer().classList.toggle('dense', map.isDense);
+    for (const label of labels.values()) if (label.map === map && !bounds.contains(label.at)) bounds.extend(label.at.toBounds(140_000));
+    map.setMaxBounds(bounds.pad(0.45));
+    fit();
+  };
   map.on('dragstart', () => { moved = true; });
   map.getContainer().addEventListener('wheel', () => { moved = true; }, { passive: true });
   map.zoomControl.getContainer().addEventListener('click', () => { moved = true; });
