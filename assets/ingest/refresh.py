@@ -25,10 +25,9 @@ def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
     return _documents(pipeline, changed) if changed else []
 
 
-def publish_first(pipeline: PipelineContext, zones: Collection[str]) -> None:
-    """Publish the catalogue and these zones' documents amid a first fill; what fails is logged and published later."""
-    _publish_catalogue(pipeline)
-    _documents(pipeline, zones)
+def refresh_zones(pipeline: PipelineContext, zones: Collection[str]) -> list[str]:
+    """Publish the catalogue and these zones' documents: amid a first fill, and after a repair. Returns as `refresh`."""
+    return [*_publish_catalogue(pipeline), *_documents(pipeline, zones)]
 
 
 def refresh_all(pipeline: PipelineContext) -> list[str]:

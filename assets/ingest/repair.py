@@ -90,13 +90,16 @@ def _restorable_versions(
     """What a feed's kept bodies state of some months, each value known since its body came. Raises StorageError.
 
     Nets that are added up over several bodies change with each of them: day by day, since a month would take hours.
-    A body that says nothing about the zones is no statement: each statement costs as much as the rows before it.
+    A body that says nothing about the zones is no statement: each statement costs as much as the rows before it. The
+    body of a request for another zone is not parsed, but for such nets.
     """
     zones = {place.zone for place in places}
     days, instants = list(days_of(feed, clock.month_window(month))), dict[Month, set[int]]()
     for part in [days] if feed.combine is None else [[day] for day in days]:
         gathered, statements = Gathered(feed), list[tuple[int, Rows]]()
         for stored in kept_bodies(pipeline, feed, part):
+            if feed.combine is None and stored.request.zone not in {None, *zones}:
+                continue
             rows = of_zones(gathered.read(Fetched(stored.request, stored.body, stored.fetched_at)), zones)
             if not len(rows):
                 continue

@@ -327,11 +327,17 @@ def verify() -> int:
 
 
 @emds.command()
-def repair() -> int:
-    """Rebuild damaged files from the raw archive."""
+@click.argument("files", nargs=-1)
+def repair(files: Sequence[str]) -> int:
+    """Rebuild damaged files from the raw archive.
+
+    FILES are names as `verify` lists them. Without FILES, compares the checksum of every file first.
+    """
     from orchestration.work import verify
 
-    return verify.repair()
+    if unknown := [file for file in files if not file.startswith((*verify.CHECKS, *verify.SINGLE))]:
+        raise click.UsageError(f"no file of a warehouse: {unknown[0]}")
+    return verify.repair(files)
 
 
 @emds.command()

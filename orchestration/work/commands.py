@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from assets.ingest.context import PipelineContext
-from assets.ingest.refresh import measure_publishers, publish_first, refresh_all
+from assets.ingest.refresh import measure_publishers, refresh_all, refresh_zones
 from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
 from assets.sources import sources
@@ -58,7 +58,7 @@ def conclude(
         source = task.feed.split(".")[0]
         left[source] -= 1
         if is_first and not left[source]:
-            publish_first(pipeline, {zone for feed in sources()[source].feeds for zone in feed.zones})
+            refresh_zones(pipeline, {zone for feed in sources()[source].feeds for zone in feed.zones})
         require_space(pipeline.storage.local)
     sys.stderr.write("publishing the documents of all zones\n")
     failures = refresh_all(pipeline)

@@ -17,7 +17,7 @@ import orjson
 from assets.documents import geo_layers
 from assets.ingest import first_days
 from assets.ingest import repair as heal
-from assets.ingest.refresh import refresh_all
+from assets.ingest.refresh import refresh_all, refresh_zones
 from orchestration.work.environment import open_context
 from warehouse.documents import attempts, manifest
 from warehouse.errors import DamagedFile, StorageError
@@ -26,7 +26,6 @@ from warehouse.market.metrics import YEARLY
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Versions
 from warehouse.series import damaged, monthfile, raw
-from warehouse.series.month_versions import Month
 from warehouse.store import artefact, layout, modes, zone_ids
 from warehouse.store.storage import Storage
 
@@ -59,16 +58,17 @@ def require_release(storage: Storage) -> None:
         )
 
 
-def faults(storage: Storage, keys: Collection[str] | None = None) -> list[Fault]:
+def faults(storage: Storage, keys: Collection[str] | None = None, reads_rows: bool = True) -> list[Fault]:
     """Return every fault once: unreadable, cut and changed files, rows out of place, and what waits for a repair.
 
-    `keys`: the only files that are read; by default all.
+    `keys`: the only files that are read; by default all. `reads_rows`: whether rows are decoded too, or the checksums
+    of monthly files compared alone.
     """
     # Damaged hashes of a layer are met with each of its files.
-    return list(dict.fromkeys(_faults(storage, lambda key: keys is None or key in keys)))
+    return list(dict.fromkeys(_faults(storage, keys, CHECKS if reads_rows else {**CHECKS, **CHECKSUMS})))
 
 
-def _faults(storage: Storage, is_read: Callable[[str], bool]) -> Iterator[Fault]:
+def _faults(storage: Storage, wanted: Collection[str] | None, checks: Mapping[str, Check]) -> Iterator[Fault]:
     known = True
     try:
         modes.get(storage)
@@ -76,21 +76,24 @@ def _faults(storage: Storage, is_read: Callable[[str], bool]) -> Iterator[Fault]
         known = False
         yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
     for key, check in SINGLE.items():
-        yield from _of_file(storage, key, check)
-    for prefix, check in CHECKS.items():
-        if known or check not in (_month, _body):
+        if wanted is None or key in wanted:
+            yield from _of_file(storage, key, check)
+    for prefix, check in checks.items():
+        if known or prefix not in OF_A_MODE:
             try:
-                keys = storage.keys(prefix)
+                is_listed = wanted is None or prefix in wanted
+                keys = storage.keys(prefix) if is_listed else [key for key in wanted or () if key.startswith(prefix)]
             except StorageError as error:
                 yield Fault(prefix, str(error))
                 continue
-            for key in filter(is_read, keys):
+            for key in sorted(keys):
                 yield from _of_file(storage, key, check)
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
     for key in damaged.waiting(storage):
         reason, _, _ = (storage.get(layout.waiting(key)) or b"").decode().partition("\n")
         yield Fault(key, f"waits for `emds repair`: {reason}")
-    yield from (Fault("folder", line) for line in storage.unreadable())
+    if wanted is None or "folder" in wanted:
+        yield from (Fault("folder", line) for line in storage.unreadable())
 
 
 def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
@@ -106,6 +109,17 @@ def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
         yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
 
 
+def _checksum(storage: Storage, key: str) -> None:
+    if not layout.is_month_file(key):
+        raise StorageError("no month file")
+    _require_history(storage, key, monthfile.past(storage, key, modes.require(storage)))
+
+
+def _require_history(storage: Storage, key: str, past: monthfile.Past | None) -> None:
+    if past is not None and past.history is not None and storage.stat(past.history) is None:
+        raise DamagedFile(past.history, f"is gone, though {key} names it")
+
+
 def _month(storage: Storage, key: str) -> None:
     if not layout.is_month_file(key):
         raise StorageError("no month file")
@@ -118,8 +132,7 @@ def _month(storage: Storage, key: str) -> None:
         raise StorageError("rows out of order")
     if not is_history and metric not in YEARLY and (count := _overlaps(versions)):
         raise StorageError(f"{count} rows overlap the one before")
-    if past.history is not None and storage.stat(past.history) is None:
-        raise DamagedFile(past.history, f"is gone, though {key} names it")
+    _require_history(storage, key, past)
 
 
 def _overlaps(versions: Versions) -> int:
@@ -133,9 +146,7 @@ def _overlaps(versions: Versions) -> int:
 def _body(storage: Storage, key: str) -> None:
     if not raw.is_body(key):
         raise StorageError("no kept body")
-    answer = raw.opened(storage, key)
-    if answer is not None and f"-{raw.digest(answer.request, answer.body)}." not in key:
-        raise DamagedFile(key, "its name is that of another body")
+    raw.opened(storage, key)
 
 
 def _document(storage: Storage, key: str) -> None:
@@ -183,28 +194,35 @@ CHECKS: Mapping[str, Check] = {
     layout.ATTEMPTS: lambda storage, key: attempts.load(storage, *key.split(".")[0].split("/")[1:]),
 }
 """By prefix how a file is checked."""
+CHECKSUMS: Mapping[str, Check] = {layout.series_prefix(): _checksum, layout.history_prefix(): _checksum}
+"""The same for monthly files without decoding a row."""
+OF_A_MODE = (*CHECKSUMS, layout.RAW)
+"""Prefixes of the files that state a mode."""
 
 
-def repair() -> int:
-    """Repair the warehouse of the environment, print what was done, and return the exit code."""
+def repair(keys: Collection[str] = ()) -> int:
+    """Repair the warehouse of the environment, print what was done, and return the exit code.
+
+    `keys`: the files to check, as `verify` lists them. By default the checksums of all files are compared.
+    """
     pipeline = open_context()
     storage = pipeline.storage
-    found = faults(storage)
+    found = faults(storage, keys or None, reads_rows=bool(keys))
     movable = [fault for fault in found if fault.movable]
     for fault in movable:
         set_aside(storage, fault)
         print(f"{fault.key}: {fault.reason}: {_ACTION[layout.is_month_file(fault.key)]}")
     waiting = damaged.waiting(storage)
-    heal.rebuild_marked(pipeline)
+    zones = heal.rebuild_marked(pipeline)
     if any(fault.key.startswith(layout.published("geo/")) for fault in movable):
         geo_layers.publish(storage)
-    unpublished = refresh_all(pipeline)
+    # A document that was moved may be that of any zone; of rebuilt months, those of their zones change.
+    lost = any(fault.key.startswith(layout.published()) for fault in movable)
+    unpublished = refresh_all(pipeline) if lost else refresh_zones(pipeline, zones) if zones else []
     for key in sorted({*waiting} - {*damaged.waiting(storage)}):
         print(f"{key}: made again from the kept bytes; `emds gaps` says what is missing")
-    months = [Month(*layout.of_series(fault.key)[:3]) for fault in found if layout.is_month_file(fault.key)]
-    left = (
-        faults(storage, {fault.key for fault in found} | {layout.series(*month) for month in months}) if found else []
-    )
+    months = {layout.series(*layout.of_series(fault.key)[:3]) for fault in found if layout.is_month_file(fault.key)}
+    left = faults(storage, months.union(fault.key for fault in found)) if found else []
     for line in (*unpublished, *left):
         print(line)
     print(f"{len(movable)} damaged files were set aside, {len(left)} faults are left")

@@ -22,6 +22,7 @@ from warehouse.errors import DamagedFile
 from warehouse.market import clock
 from warehouse.market.clock import MarketDay, Window
 from warehouse.market.feeds import Request
+from warehouse.rows.schema import Rows
 from warehouse.series import damaged, month_versions, raw, restore
 from warehouse.series.month_versions import Month
 from warehouse.store import layout
@@ -218,6 +219,24 @@ def test_what_was_pruned_makes_the_month_say_since_when_it_is_known(corrected: P
     reader = Reader(corrected.storage, 10**6)
     [file] = reader.files("GB", "demand", Window(START, START + 3600))
     assert reader.known_since(file) == NOON + 3000
+
+
+def test_the_response_to_a_request_for_another_zone_is_not_parsed(corrected: PipelineContext) -> None:
+    parsed, served = list[str | None](), stored(corrected)
+
+    def parse(body: bytes, request: Request) -> Rows:
+        parsed.append(request.zone)
+        return FEED.parse(body, request)
+
+    source = replace(corrected.sources["test"], feeds=(replace(FEED, parse=parse),))
+    for zone in ("GB", "FR"):
+        request = Request(FEED.id, f"https://example.org/{zone}", days=(DAY,), zone=zone, ext="txt")
+        raw.keep(corrected.storage, request, whole(), NOON + 3590, "simulated")
+    lose(corrected, MONTH)
+    damaged.mark(corrected.storage, MONTH, "is gone")
+    repair.rebuild_marked(replace(corrected, sources={"test": source}))
+    assert {*parsed} == {None, "GB"}
+    assert stored(corrected).keys() >= served.keys()
 
 
 @pytest.mark.parametrize("by", ["count", "history"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assets.ingest import first_days
+from assets.ingest import first_days, refresh
 from assets.sources import feeds
 from orchestration.cli import main
 from orchestration.work import verify
@@ -24,7 +24,7 @@ from warehouse.market.clock import Window
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.succession import identities
 from warehouse.rows.versions import LIVE
-from warehouse.series import damaged, folding, month_versions
+from warehouse.series import damaged, folding, month_versions, monthfile
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
@@ -72,6 +72,44 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     assert storage.stat(body) is not None
     assert artefact.load(storage, layout.SNAPSHOT)["zones"] == snapshot["zones"]
     assert len(artefact.get(storage, "geo/plants.csv").body) > 10_000  # type: ignore[union-attr]
+    assert main(["verify"]) == 0
+
+
+def test_a_repair_decodes_and_publishes_what_it_repairs_alone(
+    tmp_path: Path,
+    backfilled: Callable[..., Folder],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    storage = backfilled(tmp_path / "home", "neso.generation", "rte.eco2mix")
+    before, decoded, published = mix(storage), list[str](), list[object]()
+    read, publish = monthfile.month, refresh.publish
+    monkeypatch.setattr(monthfile, "month", lambda storage, key: decoded.append(key) or read(storage, key))
+    monkeypatch.setattr(
+        refresh, "publish", lambda storage, zones=None: published.append(zones) or publish(storage, zones=zones)
+    )
+    assert main(["repair"]) == 0
+    assert (decoded, published) == ([], [])
+    damage.flip(storage.path(MONTH), CHANCE)
+    assert main(["repair"]) == 0
+    assert (decoded, published) == ([MONTH], [{"GB"}])
+    assert mix(storage) == before
+
+
+def test_a_repair_of_named_files_reads_no_other(
+    storage: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, body = mix(storage), storage.keys(layout.RAW)[0]
+    damage.flip(storage.path(MONTH), CHANCE)
+    damage.flip(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
+    monkeypatch.setattr(Folder, "unreadable", lambda *_: pytest.fail("walks through the warehouse"))
+    assert main(["repair", layout.published(layout.SNAPSHOT)]) == 0
+    assert "1 damaged files were set aside, 0 faults are left" in capsys.readouterr().out
+    assert main(["repair", MONTH, body]) == 0
+    assert mix(storage) == before
+    assert main(["repair", "month/GB.parquet"]) == 2
+    monkeypatch.undo()
+    in_simulated(monkeypatch, storage.root)
     assert main(["verify"]) == 0
 
 

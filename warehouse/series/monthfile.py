@@ -203,12 +203,17 @@ def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
     return _rename_areas(_of_table(table)), Past(footer["history"], footer["known_since"])
 
 
-def past(storage: Storage, key: str) -> Past | None:
-    """What a served month file says of its past; None where there is no file. Raises DamagedFile and StorageError."""
+def past(storage: Storage, key: str, mode: str | None = None) -> Past | None:
+    """What a served month file says of its past; None where there is no file. Raises DamagedFile and StorageError.
+
+    `mode`: that of the warehouse. If it is given, raises WrongMode for a file of another mode.
+    """
     body = storage.get(key)
     if body is None:
         return None
     footer = _checked(body, key)
+    if mode is not None:
+        modes.check_file(mode, footer.get("mode"), key)
     return Past(footer["history"], footer["known_since"])
 
 
