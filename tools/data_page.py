@@ -1,6 +1,6 @@
-"""docs/data.md: what each metric, zone and member of market data is, from `warehouse` and `api.openapi.market_data`.
+"""Generate docs/data.md, which defines each metric, zone and field, from `warehouse` and `api.openapi.market_data`.
 
-Run `python -m tools.data_page > docs/data.md` after a change of these; a test compares them.
+After a change of these, run `python -m tools.data_page > docs/data.md`. A test compares them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from jinja2 import Template
 from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import Schema
 from warehouse.market.metrics import METRICS
-from warehouse.market.vocabulary import Fuel
+from warehouse.market.vocabulary import Fuel, Metric
 from warehouse.market.zones import ZONES
 
 
 def page() -> str:
-    """The whole page: members that several schemas have with one meaning stand apart from what each has of its own."""
+    """Return the whole page, with the fields that several schemas share in a table of their own."""
     schemas = {name: [*_members(schema, "")] for name, schema in MARKET_DATA.items()}
     meanings = Counter(
         pair for rows in schemas.values() for pair in dict.fromkeys((_last(path), meaning) for path, _, meaning in rows)
@@ -41,8 +41,9 @@ def page() -> str:
 
 
 def _holders(metric: str) -> str:
-    """The zones that a metric is of."""
-    zones = [zone.id for zone in ZONES.values() if metric in zone.metrics or metric == zone.day_ahead_metric]
+    """Return the zones that have a metric, as words."""
+    of_zone = Metric.CARBON if metric == Metric.CARBON_ESTIMATE else metric
+    zones = [zone.id for zone in ZONES.values() if of_zone in zone.metrics or metric == zone.day_ahead_metric]
     return "all zones" if len(zones) == len(ZONES) else ", ".join(zones)
 
 
@@ -51,7 +52,7 @@ def _last(path: str) -> str:
 
 
 def _members(schema: Schema, place: str) -> Iterator[tuple[str, bool, str]]:
-    """Path, whether it is required, and meaning of each member at any depth; not of what another schema defines."""
+    """Yield path, necessity and meaning of each field at any depth, except in schemas defined elsewhere."""
     for choice in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
         yield from _members(choice, place)
     if isinstance(schema.get("items"), dict):

@@ -165,20 +165,19 @@ def _mix_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
     return _generation_limits(zone, unit, fuel)
 
 
-_MEAN = (
-    "The interval that starts at `ts`: its mean, or the reading at `ts` where the publisher reads meters at instants."
-)
+_MEAN = "The interval that starts at `ts`: its mean, or the reading at `ts` if meters are read at points in time."
 
 METRICS: dict[Metric, Definition] = {
     Metric.PRICE: Definition(
         title="Wholesale price",
-        definition="The zone's headline wholesale price: real-time locational marginal price (LMP) at one named hub in "
-        "the US, the market index price in Great Britain, the regional dispatch price in Australia, the day-ahead "
-        "auction in continental Europe. Taxes, network charges and retail margins are not in it.",
+        definition="The headline wholesale price of the zone: the real-time locational marginal price (LMP) at one "
+        "named hub in the US, the market index price in Great Britain, the regional dispatch price in Australia, and "
+        "the day-ahead auction price in continental Europe. It does not include taxes, network charges and retail "
+        "margins.",
         units="local currency per MWh",
         unit=_price_unit,
-        sign="May be negative: the seller pays.",
-        interval="The price that holds for the interval that starts at `ts`.",
+        sign="May be negative, when the seller pays.",
+        interval="The price for the interval that starts at `ts`.",
         limits=_price_limits,
         level=lambda zone: Tolerance(8, 0.25, 5.0),
         agreement=Agreement(0.02, 1.0),
@@ -196,14 +195,14 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.PRICE_DAY_AHEAD: Definition(
         title="Day-ahead price",
-        definition="The price of the day-ahead auction: in the US at the same hub as the headline price, in "
-        "continental Europe the headline price itself. Great Britain and Australia have none here. Served as "
-        "`price?market=day_ahead`.",
+        definition="The price of the day-ahead auction. In the US it is at the same hub as the headline price. In "
+        "continental Europe it is the headline price. It is not available for Great Britain and Australia. Available "
+        "as `price?market=day_ahead`.",
         units="local currency per MWh",
         unit=_price_unit,
-        sign="May be negative: the seller pays.",
-        interval="The price of the delivery interval that starts at `ts`; rows of tomorrow are known from the auction "
-        "on.",
+        sign="May be negative, when the seller pays.",
+        interval="The price of the delivery interval that starts at `ts`. The prices of tomorrow are known after the "
+        "auction.",
         limits=_price_limits,
         level=lambda zone: Tolerance(8, 0.25, 5.0),
         agreement=Agreement(0.005, 0.05),
@@ -214,9 +213,9 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.DEMAND: Definition(
         title="Demand",
-        definition="Electricity demand of the zone as its publisher meters or estimates it at transmission level: "
-        "consumption and grid losses less what small generators behind the meter cover. Publishers differ in whether "
-        "pumping is in it; docs/feeds.md names the product of each feed.",
+        definition="Electricity demand of the zone at transmission level, as its publisher measures or estimates it: "
+        "consumption and grid losses minus the output of small generators behind the meter. Publishers differ in "
+        "whether they include pumping; docs/feeds.md describes each feed.",
         units="MW",
         unit=_mw,
         sign="Positive.",
@@ -236,12 +235,12 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.INTERCHANGE: Definition(
         title="Interchange",
-        definition="Net flow over all borders of the zone. With `by=border`, one row for each neighbour or tie. A net "
-        "that is a sum is there only where all its borders are.",
+        definition="Net flow over all borders of the zone. With `by=border`, there is one row per neighbour or "
+        "interconnector. A net that is a sum has a row only if all its borders have one.",
         units="MW",
         unit=_mw,
         sign="Net import: positive into the zone, negative out of it.",
-        interval=_MEAN + " NYISO's ties are schedules, not meters.",
+        interval=_MEAN + " NYISO's flows are schedules, not measurements.",
         # Small zones trade more than they use (NO-2, DK-1, CH).
         limits=lambda zone, unit, fuel: Limits(-(15_000 + 0.25 * zone.peak_mw), 15_000 + 0.25 * zone.peak_mw),
         level=lambda zone: Tolerance(5, 0.15, 0.015 * zone.peak_mw),
@@ -258,11 +257,11 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.GENERATION: Definition(
         title="Generation mix",
-        definition="Generation by fuel: MW in California, share of total generation in Great Britain, where imports "
-        "are a part.",
+        definition="Generation by fuel: in MW for California, and as a share of total generation for Great Britain, "
+        "which includes imports.",
         units="MW, or % of the total",
         unit=lambda zone: zone.generation_unit,
-        sign="Positive; storage that charges is negative, California's imports are negative when it exports.",
+        sign="Positive. Storage is negative while charging, and California's imports are negative while it exports.",
         interval=_MEAN,
         limits=_generation_limits,
         level=lambda zone: Tolerance(5, 0.10, 0.01 * zone.peak_mw),
@@ -281,9 +280,9 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.MIX: Definition(
         title="Mix",
-        definition="Generation inside the zone by fuel, in MW, from one publisher per zone. Imports are not a fuel. "
-        "A fuel that the publisher does not report has no row. Solar panels on roofs are a fuel of their own, "
-        "`solar_rooftop`, if they are published separately.",
+        definition="Generation inside the zone by fuel, in MW, from one publisher per zone. Imports are not a fuel. A "
+        "fuel that the publisher does not report has no row. If rooftop solar is published separately, it has its "
+        "own fuel, `solar_rooftop`.",
         units="MW",
         unit=_mw,
         sign="Positive. `pumped_storage` and `battery` are output minus consumption: negative while charging.",
@@ -304,8 +303,8 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.CARBON_INTENSITY: Definition(
         title="Carbon intensity",
-        definition="CO2 emitted at power stations for each kWh consumed, as NESO estimates it from the metered mix "
-        "(actual, not forecast); life-cycle emissions are not in it. Great Britain only.",
+        definition="CO2 emitted at power stations per kWh consumed, which NESO estimates from the measured mix (actual "
+        "values, not the forecast). It does not include life-cycle emissions. Great Britain only.",
         units="gCO2/kWh",
         unit=lambda zone: "gCO2/kWh",
         sign="Positive.",
@@ -327,9 +326,9 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.CARBON: Definition(
         title="Carbon",
-        definition="CO2 per kWh as the zone's own operator publishes it: RTE for France, from generation alone; "
-        "Energinet for western Denmark, with imports. Great Britain's is `carbon_intensity`. For all other zones the "
-        "path returns `carbon_estimate`.",
+        definition="CO2 per kWh as the operator of the zone publishes it: RTE for France, from generation only; "
+        "Energinet for western Denmark, including imports. For Great Britain it is `carbon_intensity`. For all other "
+        "zones the path returns `carbon_estimate`.",
         units="gCO2/kWh",
         unit=lambda zone: carbon.UNIT,
         sign="Zero or positive.",
@@ -350,9 +349,9 @@ METRICS: dict[Metric, Definition] = {
     ),
     Metric.CARBON_ESTIMATE: Definition(
         title="Carbon intensity, estimated",
-        definition="Estimate by this service, not a publisher's value: direct CO2 of generation inside the zone, from "
-        "the rows of `mix` and published factors. Imports, storage, upstream and biogenic emissions are not in it. Not "
-        "for legal reporting.",
+        definition="An estimate by this service, not a value of the publisher: direct CO2 of the generation inside the "
+        "zone, from the rows of `mix` and published factors. It does not include imports, storage, upstream "
+        "emissions and biogenic emissions. It is not suitable for legal reporting.",
         units="gCO2/kWh",
         unit=lambda zone: carbon.UNIT,
         sign="Zero or positive.",
@@ -396,7 +395,7 @@ def _define_forecast(actual: Metric) -> Definition:
     return replace(
         of,
         title=f"{of.title}, forecast",
-        definition=f"What the zone's own publisher expects of {of.title.lower()}, as of `published_at`.",
+        definition=f"The forecast of the zone's own publisher for {of.title.lower()}, as of `published_at`.",
         level=None,
         agreement=None,
         frozen_hours=None,
