@@ -1,5 +1,6 @@
 -- RTE's carbon intensity of France against its mix, by RTE's own factors in gCO2/kWh: coal 986, oil 777, gas 429, biomass
 -- and waste 494. Pumped storage counts while it generates. Daily means are within 1 g; rounding explains 0.6 g at most.
+-- Consolidated days have no wind in the mix: they are left out.
 WITH factors(fuel, grams) AS (
     VALUES ('coal', 986), ('oil', 777), ('gas', 429), ('biomass', 494), ('waste', 494)
 ),
@@ -8,7 +9,7 @@ computed AS (
     FROM mix LEFT JOIN factors USING (fuel)
     WHERE zone = 'FR' AND fuel <> 'battery'
     GROUP BY ALL
-    HAVING sum(greatest(value, 0)) > 0
+    HAVING bool_or(fuel LIKE 'wind%') AND sum(greatest(value, 0)) > 0
 )
 SELECT
     zone, timezone(tz, starts_at)::DATE AS day,

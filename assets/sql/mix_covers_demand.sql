@@ -2,7 +2,8 @@
 -- mix puts between 0.85 and 1.15. Solar panels on roofs are left out: they lower demand where they are published.
 WITH known(zone, reason) AS (
     VALUES ('NL', 'solar power of the distribution grids is not in its mix'),
-           ('CH', 'small plants are not in its mix')
+           ('CH', 'small plants are not in its mix'),
+           ('FR', 'its mix of consolidated days has no wind')
 ),
 by_fuel AS (
     SELECT zone, fuel, ts // 3600 AS hour, avg(value) AS mw, sum(seconds) AS covered

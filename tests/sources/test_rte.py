@@ -88,12 +88,14 @@ def test_half_a_sum_is_no_row():
     assert first["waste"] == 170.0
 
 
-def test_the_parts_of_wind_are_one_fuel_where_the_response_does_not_have_them():
+def test_a_response_without_the_parts_of_wind_has_no_wind_and_no_estimate():
     """In the real-time set until late in 2022 as "ND", in the consolidated one because it lacks the columns."""
     texts = dict.fromkeys(("eolien_terrestre", "eolien_offshore", "stockage_batterie", "destockage_batterie"), "ND")
     old = mix(body(ALL | texts, ALL | texts))
-    assert old["wind"] == 6_100.0
-    assert not {"wind_onshore", "wind_offshore", "battery"} & old.keys()
+    assert not {"wind", "wind_onshore", "wind_offshore", "battery"} & old.keys()
+    assert old["nuclear"] == 48_000.0
+    assert "carbon_estimate" in {row.metric for row in rows(body(ALL, ALL))}
+    assert "carbon_estimate" not in {row.metric for row in rows(body(ALL | texts, ALL | texts))}
     assert mix(body(*[{name: ALL[name] for name in ALL.keys() - texts.keys()}] * 2)) == old
     once = mix(body(ALL | texts, ALL))
     assert "wind" not in once, "the response has the parts, later in the day"
@@ -132,7 +134,8 @@ def test_each_data_set_is_asked_for_the_columns_that_it_has(age, dataset, monkey
     reply = Simulated()(request, Credentials({}))
     assert reply.status == 200
     fuels = {row.fuel for row in rows(reply.body) if row.metric == "mix"}
-    assert ("wind" in fuels) == (dataset == CONSOLIDATED)
+    assert ("wind_onshore" in fuels) == (dataset == REAL_TIME)
+    assert "wind" not in fuels
     assert ("battery" in fuels) == (dataset == REAL_TIME)
 
 

@@ -11,7 +11,7 @@ Traps:
 - `pompage` and `stockage_batterie` are zero or negative as they stand.
 - The consolidated data set lacks the columns of batteries and of wind on land and at sea, and a `select` of a column
   that a data set lacks is refused with 400: each data set has its own `select`. In the real-time set these columns are
-  "ND" until late in 2022. A response without any value of the parts of wind has `eolien` as `wind`.
+  "ND" until late in 2022. A response without any value of the parts of wind has no row of wind, and no estimate.
 - `taux_co2` is g/kWh of French generation, in whole grams; 0 is a value.
 - Responses that were archived before the mix was requested have no columns of it, and no mix rows.
 """
@@ -50,13 +50,13 @@ FUELS = {
     "hydraulique_lacs": Fuel.HYDRO,
     "hydraulique_step_turbinage": Fuel.PUMPED_STORAGE,
     "pompage": Fuel.PUMPED_STORAGE,
-    "eolien": Fuel.WIND,
+    "eolien": Fuel.WIND_ONSHORE,
     "solaire": Fuel.SOLAR,
     "bioenergies_biomasse": Fuel.BIOMASS,
     "bioenergies_biogaz": Fuel.BIOMASS,
     "bioenergies_dechets": Fuel.WASTE,
 }
-"""Columns of both data sets."""
+"""Columns of both data sets. `eolien` is read only to see that there is wind: its parts alone have rows."""
 PARTS_OF_WIND = {"eolien_terrestre": Fuel.WIND_ONSHORE, "eolien_offshore": Fuel.WIND_OFFSHORE}
 REAL_TIME_FUELS = PARTS_OF_WIND | {"destockage_batterie": Fuel.BATTERY, "stockage_batterie": Fuel.BATTERY}
 """Columns of the real-time data set alone."""
@@ -89,8 +89,10 @@ def _extend_mix(rows: Rows, columns: By) -> None:
     resolution = _resolution_or_drop(rows, {ts for name in fuels for ts in columns[name]})
     by_code = MixByCode()
     for name, fuel in fuels.items() if resolution else ():
-        if columns[name]:
-            by_code.extend(Code("FR", fuel, name, resolution), *zip(*sorted(columns[name].items()), strict=True))
+        # A part of wind without values beside the total makes a sum that lacks a code: no row, and no estimate.
+        if columns[name] or (name in PARTS_OF_WIND and not in_parts):
+            starts = sorted(columns[name])
+            by_code.extend(Code("FR", fuel, name, resolution), starts, [columns[name][ts] for ts in starts])
     extend_mix(rows, by_code)
 
 
