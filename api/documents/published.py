@@ -23,7 +23,8 @@ from warehouse.documents.present import Expiry
 from warehouse.figures.context import ContextBlock, coverage_note
 from warehouse.figures.wind_solar import WIND_SOLAR
 from warehouse.market import clock
-from warehouse.market.metrics import AWAITED, MIXES, CurrentMix
+from warehouse.market.metric_definition import CurrentMix
+from warehouse.market.metrics import AWAITED, MIXES
 from warehouse.market.vocabulary import Metric
 from warehouse.store import layout
 

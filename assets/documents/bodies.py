@@ -10,7 +10,8 @@ from assets.documents.summary import headline, summary
 from warehouse.documents.catalogue_entries import CatalogueZone
 from warehouse.documents.present import CurrentValue, GenerationMix, MetricValue
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
-from warehouse.market.metrics import MIXES, CurrentMix
+from warehouse.market.metric_definition import CurrentMix
+from warehouse.market.metrics import MIXES
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from api.documents.published import filtered_snapshot, sample_brief, sample_latest
 from assets.documents.publish import publish
 from tests.assets.published_zones import HOUR, NOW, document, fill
-from warehouse.market.metrics import MIXES, CurrentMix
+from warehouse.market.metric_definition import CurrentMix
+from warehouse.market.metrics import MIXES
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.store.layout import SNAPSHOT

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from warehouse.market.clock import DAY, HOUR, Window, iso
-from warehouse.market.metrics import Tolerance, define
+from warehouse.market.metric_definition import Tolerance
+from warehouse.market.metrics import define
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import Floats, Ints
 
