@@ -34,7 +34,8 @@ ABOUT = (
     "and a brief that ranks the present against each zone's last 30 days."
 )
 FOLDER = Path(__file__).parent
-_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|#|/|examples/)(?:([\w-]+)\.md(#[^)]*)?|[^)]*)\)")
+_PICTURE = re.compile(r"(!\[[^\]]*\])\(([\w-]+\.webp)\)")
+_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|data:|#|/|examples/)(?:([\w-]+)\.md(#[^)]*)?|[^)]*)\)")
 """To a file of the repository."""
 _ICON = (FOLDER / "map" / "icon.svg").read_bytes()
 SCRIPT = (FOLDER / "docs.js").read_text()
@@ -135,7 +136,8 @@ def problem(kind: ProblemKind, members: Mapping[str, Any] | None = None) -> str:
 def doc_page(page: str, base_url: str) -> str:
     """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
     markdown = MarkdownIt("commonmark").enable("table")
-    tokens = markdown.parse(_LINK.sub(_linked, (guides.FOLDER / f"{page}.md").read_text()))
+    text = _PICTURE.sub(_embedded, (guides.FOLDER / f"{page}.md").read_text())
+    tokens = markdown.parse(_LINK.sub(_linked, text))
     for token, following in pairwise(tokens):
         if token.type == "heading_open":
             # As links between the pages write it.
@@ -143,6 +145,12 @@ def doc_page(page: str, base_url: str) -> str:
     body = markdown.renderer.render(tokens, markdown.options, {})
     address = f"{base_url}/docs/{page}"
     return render("document.html", title=guides.DOC_PAGES[page], body=Markup(body), address=address)  # noqa: S704
+
+
+def _embedded(picture: re.Match[str]) -> str:
+    """Return a picture of the folder with its bytes in the page."""
+    words, name = picture.groups()
+    return f"{words}(data:image/webp;base64,{b64encode((guides.FOLDER / name).read_bytes()).decode()})"
 
 
 def _linked(link: re.Match[str]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+from base64 import b64decode
 from pathlib import Path
 
+from api.pages.html import doc_page
 from tools.data_page import page
 from warehouse.market.metrics import METRICS
 from warehouse.market.vocabulary import Metric
@@ -35,6 +37,13 @@ def test_links_between_pages_lead_to_files() -> None:
         if not (path.parent / link).exists()
     ]
     assert not dead
+
+
+def test_the_service_shows_the_pictures_of_its_pages() -> None:
+    body = doc_page("map", "https://emds.example")
+    picture = re.search(r'<img src="data:image/webp;base64,([^"]+)" alt="Arrows', body)
+    assert picture is not None
+    assert b64decode(picture[1]) == (ROOT / "docs" / "flows.webp").read_bytes()
 
 
 def test_make_targets_that_pages_name_exist() -> None:
