@@ -11,6 +11,7 @@ from warehouse.documents.catalogue_entries import (
     CatalogueSeries,
     CatalogueSource,
     CatalogueZone,
+    FillProgress,
     PublishedCatalogue,
 )
 from warehouse.errors import MetricNotAvailable, StorageError, Withheld
@@ -37,6 +38,8 @@ class Catalogue:
     """Ids of the feeds whose rows are never served."""
     ranks: Mapping[str, int]
     """Rank of every feed that may be served."""
+    filling: Mapping[str, FillProgress]
+    """Progress of a first fill by zone that it has not completed, and of all under the empty name; else empty."""
 
     @classmethod
     def parse(cls, document: Document) -> Catalogue:
@@ -44,7 +47,8 @@ class Catalogue:
         of = document.decode(PublishedCatalogue)
         withheld = of.withheld
         ranks = {feed.id: feed.rank for feed in of.feeds.values() if feed.id not in withheld}
-        return cls(document, of.generated, of.zones, of.sources, of.feeds, of.simulated, withheld, ranks)
+        filling = {"": FillProgress(of.filling.done, of.filling.of), **of.filling.zones} if of.filling else {}
+        return cls(document, of.generated, of.zones, of.sources, of.feeds, of.simulated, withheld, ranks, filling)
 
     def entry(self, zone_id: str, stored: str) -> CatalogueSeries | None:
         """Return the entry of a zone's stored metric; None if no feed provides it."""

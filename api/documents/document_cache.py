@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+
+from msgspec.structs import asdict
 
 from api.documents.catalogue_reader import Catalogue, NoCatalogue
 from api.http.document import Document
 from api.http.problems import Problem
+from warehouse.documents.catalogue_entries import FillProgress
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
@@ -37,12 +41,14 @@ class DocumentCache:
         fresh = self._documents[name] = Document(name, published.body, published.identity)
         return fresh
 
-    def require(self, name: str) -> Document:
-        """The document as it is stored now. Raises Problem 503 where it was never published."""
+    def require(self, name: str, zone: str = "") -> Document:
+        """Return the document as it is stored now; `zone`: the zone that it describes.
+
+        Raises Problem 503 if it was never published, with the progress of a first fill.
+        """
         published = self.get(name)
         if published is None:
-            detail = f"{name.removesuffix('.json')} does not exist yet: nothing has been published for it so far."
-            raise Problem("not-yet-available", detail, headers=[("Retry-After", "60")])
+            raise _not_yet_available(name, zone, self.catalogue.filling if self.get(layout.CATALOGUE) else {})
         return published
 
     @property
@@ -53,3 +59,14 @@ class DocumentCache:
             raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
         catalogue: Catalogue = document.derive("catalogue as read", Catalogue.parse)
         return catalogue
+
+
+def _not_yet_available(name: str, zone: str, filling: Mapping[str, FillProgress]) -> Problem:
+    """Return the 503 for a document that was never published; `filling`: the progress of a first fill."""
+    reason, members = "nothing has been published for it so far", {}
+    if progress := filling.get(zone) or filling.get(""):
+        of = f" for {zone}" if zone in filling and zone else ""
+        reason = f"{progress.done} of {progress.of} runs of the first fill{of} are done"
+        members = {"filling": asdict(progress)}
+    detail = f"{name.removesuffix('.json')} does not exist yet: {reason}."
+    return Problem("not-yet-available", detail, members=members, headers=[("Retry-After", "60")])

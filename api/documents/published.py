@@ -60,7 +60,7 @@ def _document(
 ) -> Response:
     """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
     with service.gate.enter(request, price) as entry:
-        whole = service.documents.require(name if isinstance(name, str) else name(zone))
+        whole = service.documents.require(name if isinstance(name, str) else name(zone), zone)
         stale = clock.now() > whole.decode(Expiry).valid_until
         form = whole.render("sample", lambda: sample(whole.json)) if sample and entry.method == "sample" else whole
         return entry.document(form, service.documents.catalogue.simulated, stale)

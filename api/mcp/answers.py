@@ -58,7 +58,7 @@ def _of_zone(
     service: Service, arguments: Arguments, name: str, key: Callable[[str], str], sampled: Sampled
 ) -> ToolRequest:
     """The call of `/v1/<name>/{zone}`, a published document."""
-    document = service.documents.require(key(arguments["zone"]))
+    document = service.documents.require(key(arguments["zone"]), arguments["zone"])
     answer = partial(_published, document, sampled, partial(text.words, name))
     return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer)
 

@@ -176,6 +176,9 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
             )
             return available | {"reason": f"{none} in this window; {nearby}."}
     if not available:
+        if progress := None if request.several else catalogue.filling.get(request.zones[0]):
+            state = f"{progress.done} of {progress.of} runs for this zone are done"
+            return {"reason": f"The first fill is under way: {state}. Request again in a minute."}
         return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
     until = iso(interval_end(span["last"], "1y")) if request.metric in YEARLY else span["last_time"]
     words = f"Held are intervals from {span['first_time']} to {until}"

@@ -56,7 +56,7 @@ _HISTORY = _schema(
     clock=_as("object", "The civil clock of the rows: tz, and its utc_offsets by the time from which on."),
     next=_as("object", "Where rows were left out: what to call again with, other arguments unchanged."),
     reason=_as("string", "Where there are no rows: why; and available_range, the first and last interval of the zone."),
-    **dict.fromkeys(("data", "gaps_truncated", "attribution", "license", "known_since")))
+    **dict.fromkeys(("data", "gaps_truncated", "attribution", "license", "known_since", "filling")))
 # fmt: on
 
 

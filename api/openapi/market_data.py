@@ -55,6 +55,7 @@ _BLOCK: tuple[str, ...] = ("start", "end", "mean", "min", "max", "rank", "vs_hor
 _BY_ZONE: tuple[Member, ...] = (
     ("zones", "The zones of the answer, those without rows included.", listed("zone", minItems=1)),
     ("known_since?", "The same as `known_since` of one zone, by zone.", keyed("instant", "zone")),
+    ("filling?", "The same as `filling` of one zone, by zone.", keyed("FillProgress", "zone")),
     ("attribution", "Attribution by zone. Show it wherever you show the data.", keyed("text", "zone")),
     ("license", "Licence by zone under which the data may be passed on.", keyed("text", "zone")),
 )
@@ -119,7 +120,7 @@ MARKET_DATA: dict[str, Schema] = {
     "Series": record(
         "zone", "metric", "start", "end", "count", "attribution", "license", _rows("Row", "`ts`, then `fuel`"),
         "truncated", "cursor_only?", "sources", _gaps("Gap"), "gaps_truncated?", "market?", _BY, "interval?", "as_of?",
-        "known_since?", *_OF_CARBON, "sample?"),
+        "known_since?", "filling?", *_OF_CARBON, "sample?"),
     "RowOfZone": record("zone", *_ROW, closed=True),
     "GapOfZone": record("zone", "start", "end", _REASON, _SHORT),
     "SeriesOfZones": record(
@@ -128,7 +129,7 @@ MARKET_DATA: dict[str, Schema] = {
         _rows("RowOfZone", "`ts`, then `zone`"), _gaps("GapOfZone")),
     "ForecastRow": record(*_FORECAST_ROW, closed=True),
     "Forecast": record(
-        "zone", *_PICKED, *_OF_CARBON[:2], "known_since?", "attribution", "license",
+        "zone", *_PICKED, *_OF_CARBON[:2], "known_since?", "filling?", "attribution", "license",
         _rows("ForecastRow", "`ts`, then `published_at`")),
     "ForecastRowOfZone": record("zone", *_FORECAST_ROW, closed=True),
     "ForecastOfZones": record(

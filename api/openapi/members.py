@@ -129,6 +129,7 @@ SHARED: dict[str, tuple[str, Kind]] = {
         "versions of that month are lost: it has no rows, and no gap is listed in it.",
         "instant",
     ),
+    "filling": ("Progress of the first fill; present until the fill of the zone is complete.", "FillProgress"),
     "count": ("Number of rows, files or entries in this response.", "whole"),
     "truncated": (
         "Whether rows were left out: `start` and `end` then bound those that are here, and `Link: rel=next` goes on "

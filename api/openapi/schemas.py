@@ -197,6 +197,7 @@ SCHEMAS: dict[str, Schema] = {
             ("parameter", "Name of the parameter.", "text"),
             ("code", "`unknown`, `repeated`, `invalid`, `out-of-range` or `conflict`.", "text"),
             "detail"))),
+        "filling?",
         ("zones?", "The zones that are valid here.", listed("zone"))),
     "PaymentRequired": record(
         ("x402Version", "Version of the x402 protocol.", {"type": "integer", "const": 1}),

@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import asdict
 
 from api.series.page import MOST_GAPS, Page
 from warehouse.figures.resample import CIVIL
@@ -54,7 +55,7 @@ _MEMBERS = (
         "sources",
         "gaps",
     ),
-    *("gaps_truncated", "sample"),
+    *("gaps_truncated", "filling", "sample"),
 )
 ENVELOPE_FIELDS = {member: f"X-EMDS-{member.replace('_', '-').title()}" for member in _MEMBERS}
 """The header of a CSV answer that tells a member of the envelope."""
@@ -72,6 +73,7 @@ def envelope(page: Page) -> dict[str, Any]:
     one, following = None if request.several else request.zones[0], page.following
     # Where the limit is below the rows of one instant, going on with `end` would give the same page again.
     cursor_only = following is not None and len(page.rows) > 0 and following.ts == int(page.rows.ts[-1])
+    filling = {zone: asdict(progress) for zone, progress in page.filling.items()}
     members = {  # parameters as they are sent; what is None is left out
         "zone": one,
         "zones": None if one else list(request.zones),
@@ -99,6 +101,7 @@ def envelope(page: Page) -> dict[str, Any]:
             for gap in page.gaps[:MOST_GAPS]
         ],
         "gaps_truncated": len(page.gaps) > MOST_GAPS or None,
+        "filling": (filling.get(one) if one else filling) or None,
         "sample": request.sample or None,
     }  # fmt: skip
     return {name: value for name, value in members.items() if value is not None}

@@ -19,6 +19,7 @@ from api.series.abreast import read_abreast
 from api.series.gap_reasons import Gap
 from api.series.gaps import gaps_of_page
 from api.series.query import SAMPLE_ROWS, WHOLE, Cursor, Order, SeriesRequest, ZonePlan, plan_request
+from warehouse.documents.catalogue_entries import FillProgress
 from warehouse.market.clock import Window
 from warehouse.market.metrics import YEARLY
 from warehouse.market.vocabulary import Metric
@@ -55,6 +56,8 @@ class Page:
     these months."""
     factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By zone the ids of the sets of factors of the window's estimates."""
+    filling: Mapping[str, FillProgress] = field(default_factory=dict)
+    """During a first fill the progress of each zone that is not filled yet."""
 
 
 @read_again
@@ -133,9 +136,11 @@ def _page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     unknown = {zone: [month for month, _ in found] for zone, found in restored.items()}
     gaps_of_zones = gaps_of_page(reader, plans, chosen.parts, Window(start, max(start, end)), unknown)
     gaps = [*islice(gaps_of_zones, MOST_GAPS + 1)]
+    filling = {zone: catalogue.filling[zone] for zone in request.zones if zone in catalogue.filling}
     return Page(
-        request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since, factors
-    )
+        request, chosen.rows, chosen.place, start, end, truncated, chosen.following, codes, terms, gaps, since, factors,
+        filling,
+    )  # fmt: skip
 
 
 class _PageSlice(NamedTuple):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from msgspec import UNSET, UnsetType
+
 from assets.documents import geo_layers, picture, publishers
 from assets.documents.publish import publish
 from assets.ingest import repair
 from assets.ingest.context import PipelineContext
 from warehouse.bookkeeping import logged
 from warehouse.documents import catalogue
+from warehouse.documents.catalogue_entries import Filling
 from warehouse.market import clock
 from warehouse.store import layout
 
@@ -25,9 +28,12 @@ def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
     return _documents(pipeline, changed) if changed else []
 
 
-def refresh_zones(pipeline: PipelineContext, zones: Collection[str]) -> list[str]:
-    """Publish the catalogue and these zones' documents: amid a first fill, and after a repair. Returns as `refresh`."""
-    return [*_publish_catalogue(pipeline), *_documents(pipeline, zones)]
+def refresh_zones(pipeline: PipelineContext, zones: Collection[str], filling: Filling | UnsetType = UNSET) -> list[str]:
+    """Publish the catalogue and these zones' documents: amid a first fill, and after a repair. Returns as `refresh`.
+
+    `filling`: how far the first fill is.
+    """
+    return [*_publish_catalogue(pipeline, filling), *_documents(pipeline, zones)]
 
 
 def refresh_all(pipeline: PipelineContext) -> list[str]:
@@ -55,11 +61,11 @@ def measure_publishers(pipeline: PipelineContext) -> list[str]:
     return failures
 
 
-def _publish_catalogue(pipeline: PipelineContext) -> list[str]:
+def _publish_catalogue(pipeline: PipelineContext, filling: Filling | UnsetType = UNSET) -> list[str]:
     failures: list[str] = []
     terms = pipeline.sources, pipeline.mode, pipeline.rights, pipeline.configured
     with logged(layout.CATALOGUE, failures):
-        catalogue.publish(pipeline.storage, *terms, clock.now())
+        catalogue.publish(pipeline.storage, *terms, clock.now(), filling)
     return failures
 
 

@@ -10,12 +10,14 @@ import socket
 import sys
 from pathlib import Path
 
+from msgspec import UNSET
+
 from api.settings import Settings
 from orchestration.work.environment import open_context
 from warehouse.documents import catalogue
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market import clock
-from warehouse.store import artefact, home, layout
+from warehouse.store import home
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
@@ -48,17 +50,20 @@ def check_settings() -> None:
 def prepare() -> None:
     """Publish zones, licences and availability, as every start does, also for an empty warehouse.
 
-    The API may run without the publishers' credentials: a source that the pipeline published as configured stays so.
+    The API may run without the publishers' credentials: a source that the pipeline published as configured stays so,
+    and so does the progress of a first fill that is under way.
     """
     # The server runs in the project's folder, but a relative EMDS_HOME is relative to this one.
     home.from_environ(os.environ).settle(os.environ)
     pipeline = open_context(adds_zones=False)
     pipeline.storage.sweep()
-    configured = set(pipeline.configured)
+    published = None
     with contextlib.suppress(DamagedFile):  # which is replaced here
-        published = artefact.load(pipeline.storage, layout.CATALOGUE) or {"sources": {}}
-        configured |= {code for code, source in published["sources"].items() if source["configured"]}
-    catalogue.publish(pipeline.storage, pipeline.sources, pipeline.mode, pipeline.rights, configured, clock.now())
+        published = catalogue.load(pipeline.storage)
+    configured, filling = set(pipeline.configured), published.filling if published else UNSET
+    configured |= {code for code, source in published.sources.items() if source.configured} if published else set()
+    terms = pipeline.sources, pipeline.mode, pipeline.rights, configured
+    catalogue.publish(pipeline.storage, *terms, clock.now(), filling)
 
 
 def environ(port: int) -> dict[str, str]:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from assets.ingest.context import PipelineContext
-from assets.ingest.refresh import measure_publishers, refresh_all, refresh_zones
+from assets.ingest.refresh import measure_publishers, refresh_all
 from assets.ingest.reports import RunReport, totals
 from assets.sources import feed as feed_of
-from assets.sources import sources
 from orchestration.jobs import recording, retention
 from orchestration.work import backfill
 from orchestration.work.backfill import Task
 from orchestration.work.disk_space import require_space
 from orchestration.work.environment import open_context
+from orchestration.work.fill_progress import FirstFill, is_first_fill
 from warehouse import settings
 from warehouse.bookkeeping import logged
-from warehouse.store import layout
 
 SHOWN_CAUSES = 3
 """Causes of failed days listed for each publisher; the days of further causes are counted."""
@@ -46,19 +45,16 @@ def conclude(
     """
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     reports = list[RunReport]()
-    left = Counter(task.feed.split(".")[0] for task in tasks)
-    is_first = history and pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is None
     require_space(pipeline.storage.local)
+    progress = FirstFill(pipeline, tasks) if history and is_first_fill(pipeline) else None
     for task, report in runs:
         recorder.add(feed_of(task.feed), report)
         reports.append(report)
         failed, rows = len(report.failed), sum(day.rows for day in report.days)
         words = f"{task.name}: {rows} rows" + (f", {failed} days failed" if failed else "")
         sys.stderr.write(f"[{len(reports)}/{len(tasks)}] {words}\n")
-        source = task.feed.split(".")[0]
-        left[source] -= 1
-        if is_first and not left[source]:
-            refresh_zones(pipeline, {zone for feed in sources()[source].feeds for zone in feed.zones})
+        if progress is not None:
+            progress.add(task)
         require_space(pipeline.storage.local)
     sys.stderr.write("publishing the documents of all zones\n")
     failures = refresh_all(pipeline)

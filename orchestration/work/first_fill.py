@@ -9,8 +9,8 @@ from assets.ingest.refresh import refresh_all
 from orchestration.jobs import recording
 from orchestration.work import backfill, commands, gaps, replay
 from orchestration.work.environment import PipelineSettings, open_context
+from orchestration.work.fill_progress import is_first_fill
 from warehouse.bookkeeping import logged
-from warehouse.store import layout
 
 
 def fill(days: int, recordings: Path | None) -> None:
@@ -28,7 +28,7 @@ def fill(days: int, recordings: Path | None) -> None:
             ended_runs.free_slots(instance)
     if recordings is not None:
         replay.replay(recordings)
-    elif pipeline.mode == "recorded" or pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is not None:
+    elif pipeline.mode == "recorded" or not is_first_fill(pipeline):
         refresh_all(pipeline)
     else:
         since = PipelineSettings.from_environ(os.environ).since

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from api.http.problems import KINDS
+from tests.api.conftest import fill
+from warehouse.documents import catalogue
+from warehouse.documents.catalogue_entries import Filling, FillProgress
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +118,34 @@ def test_a_document_that_does_not_exist_yet_is_503_with_a_reason(client: Any, pa
     answer = client.get(path)
     assert problem(answer)["type"].endswith("/not-yet-available")
     assert answer.headers["Retry-After"] == "60"
+
+
+def test_during_a_first_fill_documents_and_series_state_the_progress(rig: Any) -> None:
+    zones = {"FR": {"done": 2, "of": 9}, "GB": {"done": 0, "of": 3}}
+    filling = Filling(7, 40, {zone: FillProgress(**progress) for zone, progress in zones.items()})
+    terms = rig.sources, rig.mode, (), tuple(rig.sources), rig.now
+    fill(rig)
+    rig.publish()
+    catalogue.note_filling(rig.storage, filling)
+    client = rig.client()
+    key = rig.key(client)
+    for path in ("latest/FR", "brief/FR"):
+        refused = problem(client.get(f"/v1/{path}?sample=true"))
+        assert refused["filling"] == zones["FR"]
+        assert "2 of 9 runs of the first fill for FR are done" in refused["detail"]
+    refused = problem(client.get("/v1/map/snapshot?sample=true"))
+    assert refused["filling"] == {"done": 7, "of": 40}
+    assert "7 of 40 runs of the first fill are done" in refused["detail"]
+    one = client.get("/v1/price/GB", headers=key)
+    assert (one.status_code, one.get_json()["filling"]) == (200, zones["GB"])
+    several = client.get("/v1/demand?zones=GB,US-NYISO", headers=key).get_json()
+    assert several["filling"] == {"GB": zones["GB"]}
+    assert client.get("/v1/price/GB?format=csv", headers=key).headers["X-EMDS-Filling"] == '{"done":0,"of":3}'
+    assert "filling" not in client.get("/v1/demand/US-NYISO", headers=key).get_json()
+    catalogue.publish(rig.storage, *terms)
+    ended = client.get("/v1/price/GB", headers={**key, "If-None-Match": one.headers["ETag"]})
+    assert "filling" not in ended.get_json()
+    assert "filling" not in problem(client.get("/v1/latest/FR?sample=true"))
 
 
 def test_before_the_first_start_nothing_is_ready(rig: Any) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import to_builtins
 
 from assets.ingest.reports import DayReport, RunReport, Status
 from assets.sources import feeds
@@ -19,6 +22,7 @@ from orchestration.work import backfill, commands, gaps
 from orchestration.work.backfill import Task
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
+from warehouse.documents import catalogue
 from warehouse.store import layout
 from warehouse.store.storage import Folder
 
@@ -83,6 +87,30 @@ def test_sources_of_the_zone_of_the_examples_start_first_and_then_the_largest() 
     assert 0 < sum(is_example) < len(queues)
     assert sorted((task for queue in queues for task in queue), key=str) == sorted(tasks, key=str)
     assert [queue[0].feed.split(".")[0] for queue in queues][:2] == ["elexon", "neso"]
+
+
+def test_a_first_fill_states_its_progress_until_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EMDS_HOME", str(tmp_path))
+    pipeline, told = open_context(), list[Any]()
+    day = (date(2026, 11, 19),)
+    tasks = [Task(name, day) for name in ("neso.generation", "elexon.price", "elexon.demand", "rte.eco2mix")]
+
+    def runs() -> Iterator[tuple[Task, RunReport]]:
+        for task in tasks:
+            yield task, RunReport(task.feed, ())
+            published = catalogue.load(pipeline.storage)
+            told.append(published and to_builtins(published.filling))
+
+    commands.conclude(pipeline, tasks, runs(), history=True)
+    of = {"GB": 3, "FR": 1}
+    for number, (done, filling) in enumerate(
+        zip(({"GB": 1}, {"GB": 2}, {"GB": 3}, {"GB": 3, "FR": 1}), told, strict=True)
+    ):
+        left = {zone: {"done": done.get(zone, 0), "of": n} for zone, n in of.items() if done.get(zone, 0) < n}
+        assert filling == {"done": number + 1, "of": 4, "zones": left}
+    ended = catalogue.load(pipeline.storage)
+    assert ended is not None
+    assert not ended.filling
 
 
 def test_years_that_a_span_overlaps_are_asked_whole() -> None:

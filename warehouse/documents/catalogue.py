@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from warehouse.documents import manifest
@@ -17,9 +18,11 @@ from warehouse.documents.catalogue_entries import (
     CatalogueSeries,
     CatalogueSource,
     CatalogueZone,
+    Filling,
     PublishedCatalogue,
 )
 from warehouse.documents.manifest import Place, Summary
+from warehouse.errors import DamagedFile
 from warehouse.market import carbon
 from warehouse.market.clock import DAY
 from warehouse.market.feeds import Feed, Source, Terms, join_terms
@@ -71,11 +74,13 @@ def publish(
     rights: Collection[str],
     configured: Collection[str],
     generated: int,
+    filling: Filling | UnsetType = UNSET,
 ) -> PublishedCatalogue:
     """Bring the manifest up to date, publish the catalogue and return it.
 
     `configured` names the sources whose credentials are set. A zone's `metrics` have the metrics that it publishes (and
     `price_day_ahead` if it is a series of its own); its `forecasts` have those that a publisher forecasts.
+    `filling` is how far a first fill is.
     """
     version = artefact.new_version()
     feeds = [feed for source in sources.values() for feed in source.feeds]
@@ -91,6 +96,7 @@ def publish(
         zones={z: _zone(zone, offer, summaries, silent.get(z, [])) for z, zone in ZONES.items()},
         sources={s.code: _source(s, mode, s.code in configured, rights) for s in sources.values()},
         feeds={f.id: _feed(f, f.id in kept_out) for f in feeds},
+        filling=filling,
     )
     artefact.put(storage, layout.CATALOGUE, artefact.encode(document), version)
     return document
@@ -222,3 +228,15 @@ def _feed(feed: Feed, is_withheld: bool) -> CatalogueFeed:
 def load(storage: Storage) -> PublishedCatalogue | None:
     """Return the published catalogue, or None before the first start. Raises DamagedFile."""
     return artefact.load_as(storage, layout.CATALOGUE, PublishedCatalogue)
+
+
+def note_filling(storage: Storage, filling: Filling) -> None:
+    """State the progress of a first fill in the published catalogue, if there is one. Raises StorageError."""
+
+    def note(published: PublishedCatalogue | None) -> PublishedCatalogue:
+        if published is None:
+            raise DamagedFile(layout.published(layout.CATALOGUE), "is not read, so the progress is not noted in it")
+        return replace(published, filling=filling)
+
+    if storage.stat(layout.published(layout.CATALOGUE)) is not None:
+        artefact.update(storage, layout.CATALOGUE, PublishedCatalogue, note)

@@ -152,6 +152,21 @@ class CatalogueFeed(Struct, frozen=True):
         return 60 * self.every_minutes if self.publication.daily_at is None else DAY
 
 
+class FillProgress(Struct, frozen=True):
+    """How far a first fill is."""
+
+    done: Annotated[Count, Meta(description="Completed runs; a run fetches up to a month of one feed.")]
+    of: Annotated[Count, Meta(description="Runs of the first fill.")]
+
+
+class Filling(Struct, frozen=True):
+    """How far a first fill is, in all and for each zone that it has not completed."""
+
+    done: Annotated[Count, Meta(description="Completed runs.")]
+    of: Annotated[Count, Meta(description="Runs of the first fill.")]
+    zones: Annotated[Mapping[ZoneId, FillProgress], Meta(description="By zone that is not complete yet.")]
+
+
 class PublishedCatalogue(Struct, frozen=True):
     """What is stored, whose it is, and when it is due."""
 
@@ -166,6 +181,9 @@ class PublishedCatalogue(Struct, frozen=True):
     zones: Annotated[Mapping[ZoneId, CatalogueZone], Meta(description="Available data by zone.")]
     sources: Annotated[Mapping[str, CatalogueSource], Meta(description="The publishers by code.")]
     feeds: Annotated[Mapping[str, CatalogueFeed], Meta(description="The feeds by ID.")]
+    filling: Annotated[Filling | UnsetType, Meta(description="Present only during the first fill: its progress.")] = (
+        UNSET
+    )
 
     @property
     def simulated(self) -> bool:
