@@ -25,9 +25,7 @@ from warehouse.market.zones import ZONES
 from warehouse.series.reader import Reader
 from warehouse.series.replaced_files import read_again
 from warehouse.series.row_columns import RowColumns, joined
-from warehouse.store.storage import Storage
 
-_READER_BYTES = 8_000_000
 _MIX_S = 62 * DAY
 """No older mix is shown."""
 _RECENT_MIX_S = 2 * DAY
@@ -84,12 +82,9 @@ class ZoneFigures:
         return [mix for metric, mix in self.mixes.items() if MIXES[metric].is_awaited]
 
 
-def figures(
-    storage: Storage, catalogue: PublishedCatalogue, zones: Collection[str], now: int
-) -> dict[str, ZoneFigures]:
+def figures(reader: Reader, catalogue: PublishedCatalogue, zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
     """Zone id -> its figures at `now` (Unix seconds). Reads each metric once; what cannot be read costs only that."""
     kept_out = catalogue.withheld
-    reader = Reader(storage, _READER_BYTES)
     return {z: _of_zone(reader, catalogue, z, now, kept_out) for z in zones}
 
 

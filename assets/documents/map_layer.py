@@ -39,11 +39,10 @@ class ZoneParts:
     history: Body | None
 
 
-def parts(storage: Storage, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int) -> ZoneParts:
+def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int) -> ZoneParts:
     """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix, and its forecasts."""
     zone = figures.zone.id
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
-    reader = Reader(storage, 0)
     borders = map_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
     flows = map_history.newest_flows(zone, borders, now)
     hours, metrics = map_history.metric_histories(reader, catalogue, figures, now)

@@ -20,8 +20,12 @@ from warehouse.documents.catalogue_entries import CatalogueZone, PublishedCatalo
 from warehouse.errors import StorageError
 from warehouse.market import clock
 from warehouse.market.zones import ZONES, zone
+from warehouse.series.reader import Reader
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
+
+_READER_BYTES, _PUBLICATION_S = 32_000_000, 600.0
+"""A publication looks at each month file once."""
 
 
 def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> list[str]:
@@ -38,7 +42,8 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     described = catalogue.load(storage)
     if described is None:
         raise StorageError("no catalogue is published: every start of emds publishes it first")
-    by_zone = figures(storage, described, [z for z in ZONES if z in wanted], now)
+    reader = Reader(storage, _READER_BYTES, _PUBLICATION_S)
+    by_zone = figures(reader, described, [z for z in ZONES if z in wanted], now)
     failures = [line for zf in by_zone.values() for line in zf.unreadable]
     known = {z: zf for z, zf in by_zone.items() if not (zf.empty and zf.unreadable)}
     latests: dict[str, dict[str, Any] | None] = {}
@@ -61,12 +66,12 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
             simulated = described.simulated
             body = None if zf.empty else bodies.brief(zf, now, simulated)
             _put(storage, layout.brief(z), body, version)
-    _publish_live(storage, described, known, now, version, failures)
+    _publish_live(reader, described, known, now, version, failures)
     return failures
 
 
 def _publish_live(
-    storage: Storage,
+    reader: Reader,
     described: PublishedCatalogue,
     by_zone: Mapping[str, ZoneFigures],
     now: int,
@@ -74,10 +79,10 @@ def _publish_live(
     failures: list[str],
 ) -> None:
     """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
-    zones: dict[str, map_layer.ZoneParts] = {}
+    storage, zones = reader.storage, dict[str, map_layer.ZoneParts]()
     for z, zf in by_zone.items():
         with logged(layout.live_history(z), failures):
-            zones[z] = map_layer.parts(storage, described, zf, now)
+            zones[z] = map_layer.parts(reader, described, zf, now)
     with logged(layout.LIVE, failures):
         own = {z: of_zone for z, of_zone in zones.items() if not _is_newer(storage, z, version)}
         map_layer.publish(storage, described, own)

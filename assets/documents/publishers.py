@@ -6,8 +6,10 @@ and how the feed was asked (`warehouse.documents.attempts`). The definitions: do
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -27,6 +29,7 @@ from warehouse.series import month_versions
 from warehouse.series.month_versions import Month
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
+from warehouse.version import __version__
 
 METHOD = "publishers/1"
 MONTHS = 13
@@ -35,11 +38,28 @@ Entry = dict[str, Any]
 
 
 def publish(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:
-    """Measures the newest months and publishes the document; returns it. Raises StorageError."""
-    version = artefact.new_version()
-    document = measure(storage, sources, rights, mode, now)
+    """Measure the newest months and publish the document; return it. Raises StorageError.
+
+    A document of the same UTC day is left alone if none of the files that it was measured from has changed.
+    """
+    version, inputs = artefact.new_version(), _inputs(storage, sources, rights, mode, now)
+    with suppress(DamagedFile):
+        before: Entry | None = artefact.load(storage, layout.PUBLISHERS)
+        if before is not None and before.get("inputs") == inputs:
+            return before
+    document = measure(storage, sources, rights, mode, now) | {"inputs": inputs}
     artefact.put(storage, layout.PUBLISHERS, artefact.encode(document), version)
     return document
+
+
+def _inputs(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> str:
+    """Return a hash of what the document depends on: files by stamp, feeds, rights, this release, the UTC day."""
+    prefixes = layout.series_prefix(), layout.history_prefix(), layout.ATTEMPTS
+    files = [stamps for prefix in prefixes for stamps in storage.listing(prefix).items()]
+    feeds = [(feed.id, feed.version) for source in sources.values() for feed in source.feeds]
+    kept_out = sorted(catalogue.withheld(sources, rights, mode))
+    text = repr((METHOD, __version__, clock.utc(now).date(), feeds, kept_out, files))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def measure(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:

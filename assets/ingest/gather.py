@@ -5,7 +5,7 @@ What a feed's own code and its publisher raise untyped becomes FeedChanged, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -115,18 +115,10 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
     first, last = min(days, default=None), max(days, default=None)
 
     @cache
-    def kept_for_good() -> dict[str, raw.RawBody]:
-        """The kept bodies of files that never change, by address, of the days that are asked for."""
-        return {body.request.url: body for body in raw.find(storage, feed.id, first, last) if body.request.once}
-
-    @cache
-    def newest_before() -> int:
-        """The highest order of the kept bodies that may hold rows of these days.
-
-        Those of the days beside them too: charts and daily files reach over midnight.
-        """
+    def kept_answers() -> raw.KeptAnswers:
+        """List the kept bodies that may hold rows of these days, or of the days beside: charts reach over midnight."""
         beside = timedelta(days=1)
-        return raw.newest(storage, feed.id, first and first - beside, last and last + beside)
+        return raw.KeptAnswers(storage, feed.id, first and first - beside, last and last + beside)
 
     queue = list(reversed(requests))
     asked: set[Request] = set()
@@ -138,7 +130,7 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
         try:
             if len(asked) > MOST_REQUESTS:
                 raise FeedChanged(f"more than {MOST_REQUESTS} requests")
-            queue.extend(reversed(_ask(pipeline, gathered, request, kept_for_good, newest_before)))
+            queue.extend(reversed(_ask(pipeline, gathered, request, kept_answers)))
         except (StorageError, OSError) as error:
             gathered.failures.append((request, as_storage_error(error)))
         except FeedError as error:
@@ -153,15 +145,14 @@ def _ask(
     pipeline: PipelineContext,
     gathered: Gathered,
     request: Request,
-    kept_for_good: Callable[[], Mapping[str, raw.RawBody]],
-    newest_before: Callable[[], int],
+    kept_answers: Callable[[], raw.KeptAnswers],
 ) -> list[Request]:
     """Reads the answer to one question, kept or new; returns the questions that it leads to.
 
     Raises FeedError, and StorageError or OSError where the answer cannot be kept.
     """
     feed = gathered.feed
-    if request.once and (earlier := kept_for_good().get(request.url)):
+    if request.once and (earlier := kept_answers().find(request)):
         gathered.read(Fetched(request, earlier.body, earlier.fetched_at))
         return []
     gathered.requests += 1
@@ -177,11 +168,7 @@ def _ask(
     gathered.bytes += len(answer.body)
     gathered.answered_at = max(gathered.answered_at, answer.fetched_at)
     if request.kind == "rows":
-
-        def newest() -> int:
-            return raw.order_of(gathered.new_bodies[-1]) if gathered.new_bodies else newest_before()
-
-        key = raw.keep(pipeline.storage, request, answer.body, answer.fetched_at, pipeline.mode, newest)
+        key = kept_answers().keep(request, answer.body, answer.fetched_at, pipeline.mode)
         gathered.new_bodies += [] if key is None else [key]
         gathered.read(answer)
     if feed.follow is None or pipeline.mode == "recorded":

@@ -20,8 +20,8 @@ from warehouse.market.clock import Window, months
 from warehouse.market.metrics import BY_FUEL
 from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.rows.versions import LIVE, Flags, Floats, Ints, concat
-from warehouse.series import month_versions
-from warehouse.series.reader import Reader
+from warehouse.series import month_versions, monthfile
+from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 
@@ -42,8 +42,7 @@ def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> lis
         if levels.tolerance(metric, zone) is None:
             continue
         with logged(f"levels of {zone} {metric}"):
-            net = Reader(storage, 0).read(zone, metric, "net", levels.reference_window(days))
-            for shift in levels.shifts(metric, zone, days, new, _hourly(metric, net.ts, net.value)):
+            for shift in levels.shifts(metric, zone, days, new, _stored(storage, (zone, metric), days)):
                 severity, others = _compare(storage, feed, (zone, metric), shift.day, new)
                 finding = Finding("level", severity, zone, metric, shift.hours, f"{shift}{others}")
                 found.append(LevelShift(shift.day, finding))
@@ -84,6 +83,16 @@ def _hourly(metric: str, ts: Ints, value: Floats) -> Hourly:
         return levels.hourly(ts, value)
     instants, code = np.unique(ts, return_inverse=True)
     return levels.hourly(instants, np.bincount(code, value).astype(np.float64))
+
+
+def _stored(storage: Storage, pair: Pair, days: Sequence[Window]) -> Hourly:
+    """Return what is served of a series from two weeks before some days on: each file is one request of a bucket."""
+    (zone, metric), window = pair, levels.reference_window(days)
+    files = [monthfile.month(storage, layout.series(metric, zone, month))[0] for month in months(window)]
+    served = concat(files)
+    inside = (served.ts >= window.start) & (served.ts < window.end)
+    net = served.take(inside & served.where(lambda label: not label.border))
+    return _hourly(metric, net.ts, net.value)
 
 
 def _compare(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -32,7 +32,7 @@ from warehouse.market.clock import RESOLUTIONS, Window, month_window, zone_of
 from warehouse.market.metrics import ONE_VALUED, YEARLY
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
-from warehouse.series import folding, month_versions, monthfile
+from warehouse.series import month_versions, monthfile
 from warehouse.series.month_versions import Month
 from warehouse.store import layout, seal
 from warehouse.store.storage import Storage
@@ -100,11 +100,12 @@ def refresh(
     """
     connection.execute(_EXACT_MEAN)
     counts: Counter[str] = Counter()
-    failures = []
+    failures, series = [], manifest.list_stamps(storage)
     for metric in mart.metrics:
         for zone in ZONES:
             try:
-                counts.update(_refresh_series(storage, connection, mart, metric, zone, months, withheld, mode))
+                marks = _marks(storage, metric, zone, series[metric, zone])
+                counts.update(_refresh_series(storage, connection, mart, metric, zone, marks, months, withheld, mode))
             except StorageError as error:
                 failures.append(error)
     if failures:
@@ -118,7 +119,8 @@ def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collect
     Lists the series and the marts once. Opens only the marts whose own file or month files were replaced since the mart
     was last found up to date.
     """
-    stamps, checked = _stamps(storage, last), _checked(storage)
+    series, checked = manifest.list_stamps(storage), _checked(storage)
+    stamps = _stamps(storage, series, last)
     stale, current = set[str](), dict(checked)
     for mart in of:
         for metric, zone in ((metric, zone) for metric in mart.metrics for zone in ZONES):
@@ -126,7 +128,10 @@ def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collect
             stamp = stamps.get(key)
             if stamp is None or checked.get(key) == stamp:
                 continue
-            if months := [month for month in _stale(storage, mart, metric, zone, mode) if month <= last]:
+            file = _load(storage, key, mode, mart)
+            before = {} if file is None else file.marks
+            marks = _marks(storage, metric, zone, series[metric, zone])
+            if months := [month for month, mark in marks.items() if month <= last and before.get(month) != mark]:
                 stale.update(months)
             else:
                 current[key] = stamp
@@ -135,23 +140,18 @@ def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collect
     return sorted(stale)
 
 
-def _stamps(storage: Storage, last: str) -> dict[str, str]:
+def _stamps(storage: Storage, series: Mapping[tuple[str, str], Mapping[str, str]], last: str) -> dict[str, str]:
     """Return a hash for the key of each mart that may exist: of its query, its own stamp and those of its months.
 
     `last`: the newest month to make. A file of month ends reaches into the next civil month east of UTC.
     """
-    files: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for key, stamp in storage.listing(layout.series_prefix()).items():
-        if layout.is_month_file(key):
-            metric, zone, month, _ = layout.of_series(key)
-            files[metric, zone].append(f"{month} {stamp}")
     mart_files = storage.listing(layout.MARTS)
     stamps = {}
     for mart in MARTS:
         query = marts.fingerprint(mart.sql)
-        for (metric, zone), months in files.items():
+        for (metric, zone), months in series.items():
             key = layout.mart(mart.name, metric, zone)
-            stamps_of = [last, query, *months, mart_files.get(key, "")]
+            stamps_of = [last, query, *(f"{month} {stamp}" for month, stamp in months.items()), mart_files.get(key, "")]
             stamps[key] = hashlib.sha256("\n".join(stamps_of).encode()).hexdigest()[:16]
     return stamps
 
@@ -177,11 +177,11 @@ def first_month(storage: Storage) -> str | None:
     return min(civil, default=None)
 
 
-def _marks(storage: Storage, metric: str, zone: str) -> dict[str, str]:
-    """The mark of each civil month that the month files of a series touch."""
+def _marks(storage: Storage, metric: str, zone: str, months: Iterable[str]) -> dict[str, str]:
+    """The mark of each civil month that these month files of a series touch."""
     tz = ZONES[zone].tz
     files: dict[str, Identity] = {}
-    for month in folding.served_months(storage, metric, zone):
+    for month in months:
         if (identity := storage.stat(layout.series(metric, zone, month))) is not None:
             files[month] = identity
     touched = {civil for month in files for civil in _civil_months(month_window(month), tz)}
@@ -213,24 +213,19 @@ def _load(storage: Storage, key: str, mode: str, mart: Mart) -> MartFile | None:
     return file if file is not None and file.query == marts.fingerprint(mart.sql) else None
 
 
-def _stale(storage: Storage, mart: Mart, metric: str, zone: str, mode: str) -> list[str]:
-    file = _load(storage, layout.mart(mart.name, metric, zone), mode, mart)
-    before = {} if file is None else file.marks
-    return [month for month, mark in _marks(storage, metric, zone).items() if before.get(month) != mark]
-
-
 def _refresh_series(
     storage: Storage,
     connection: DuckDBPyConnection,
     mart: Mart,
     metric: str,
     zone: str,
+    marks: Mapping[str, str],
     months: Collection[str] | None,
     withheld: Collection[str],
     mode: str,
 ) -> Counter[str]:
     """Make the months of one file that are out of date; return how many rows each month asked for has."""
-    key, marks = layout.mart(mart.name, metric, zone), _marks(storage, metric, zone)
+    key = layout.mart(mart.name, metric, zone)
     file = _load(storage, key, mode, mart) if marks else None
     before = {} if file is None else file.marks
     stale = {m: mark for m, mark in marks.items() if (months is None or m in months) and before.get(m) != mark}

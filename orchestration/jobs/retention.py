@@ -61,9 +61,11 @@ def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 def prune_answers(pipeline: PipelineContext) -> int:
-    """Remove old answers, except the last to each question of a market day; return how many."""
+    """Remove old answers, except the last to each question of a market day, once an hour; return how many."""
     before = clock.now() - pipeline.raw_retention_days * clock.DAY
     pruned, removed = raw.pruned_until(pipeline.storage), 0
+    if pruned <= before < pruned + clock.HOUR:
+        return 0
     for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
         with logged(f"old answers of {feed.id}"):
             removed += raw.prune(pipeline.storage, feed.id, before, pruned)

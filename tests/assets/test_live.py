@@ -21,6 +21,7 @@ from warehouse.market.feeds import Feed, Publication
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.versions import RowLabels
+from warehouse.series.reader import Reader
 from warehouse.series.row_columns import RowColumns
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
@@ -185,8 +186,9 @@ def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
     before = artefact.identity(storage, layout.live_history("GB"))
     described = catalogue.load(storage)
     assert described is not None
-    by_zone = figures(storage, described, ["GB"], NOW - HOUR)
-    _publish_live(storage, described, by_zone, NOW - HOUR, 1, [])
+    reader = Reader(storage, 0)
+    by_zone = figures(reader, described, ["GB"], NOW - HOUR)
+    _publish_live(reader, described, by_zone, NOW - HOUR, 1, [])
     assert artefact.identity(storage, layout.live_history("GB")) == before
     assert document(storage, layout.LIVE)["flows"][0]["ts"] == LAST
 

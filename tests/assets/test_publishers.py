@@ -139,6 +139,19 @@ def test_of_a_withheld_source_no_amount_is_told(storage: Folder) -> None:
         assert (one["revised"]["by"] and len(one["revised"]["by"])) == by
 
 
+def test_a_document_is_left_alone_until_a_file_that_it_was_measured_from_changes(storage: Folder) -> None:
+    def as_of(now: int) -> int:
+        return int(publishers.publish(storage, ONE, (), "live", now)["as_of"])
+
+    known(storage, DAY, {DAY: 50.0})
+    assert [as_of(DAY + HOUR), as_of(DAY + 2 * HOUR)] == [DAY + HOUR] * 2
+    known(storage, DAY + 2 * HOUR, {DAY: 51.0})
+    assert as_of(DAY + 3 * HOUR) == DAY + 3 * HOUR
+    watch(storage, DAY, DAY + 3 * HOUR)
+    assert as_of(DAY + 4 * HOUR) == DAY + 4 * HOUR
+    assert as_of(DAY + 25 * HOUR) == DAY + 25 * HOUR, "another day"
+
+
 def test_a_damaged_month_file_costs_itself_alone(storage: Folder, tmp_path: Path) -> None:
     known(storage, DAY + HALF, {DAY: 50.0})
     attempts.note(storage, FEED.id, DAY, 1, {}, None)

@@ -8,6 +8,7 @@ from assets.documents import bodies
 from assets.documents.figures import figures
 from assets.documents.summary import headline, say_time, summary
 from warehouse.documents import catalogue
+from warehouse.series.reader import Reader
 
 HOUR, DAY = 3600, 86400
 NOW = 1_795_176_000  # 2026-11-20T12:00:00Z
@@ -15,7 +16,7 @@ START = NOW - 720 * HOUR
 
 
 def figures_of(world, zone, now=NOW + 60):
-    return figures(world.storage, catalogue.load(world.storage), [zone], now)[zone]
+    return figures(Reader(world.storage, 0), catalogue.load(world.storage), [zone], now)[zone]
 
 
 def text(world, zone, now=NOW + 60, simulated=False):

@@ -69,7 +69,7 @@ def test_old_answers_are_pruned_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     pipeline, day = open_context(), date(2026, 11, 1)
     request = Request("neso.generation", "https://example.org/a", days=(day,))
     for at, body in ((1, b"A"), (2, b"B"), (3 * DAY, b"C"), (3 * DAY + 1, b"D")):
-        raw.keep(pipeline.storage, request, body, at, "simulated")
+        raw.KeptAnswers(pipeline.storage, request.feed).keep(request, body, at, "simulated")
     monkeypatch.setenv("EMDS_NOW", str(4 * DAY))
     assert [retention.prune_answers(pipeline), retention.prune_answers(pipeline)] == [2, 0]
     monkeypatch.setenv("EMDS_NOW", str(6 * DAY))

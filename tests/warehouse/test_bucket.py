@@ -48,18 +48,20 @@ def test_what_is_fresh_is_looked_at_once(bucket_place, line):
     assert len(asked(line)) == 3, "a small body, an identity, a listing"
 
 
-def test_a_part_is_asked_for_by_itself_and_of_no_other_bytes(bucket_place, line):
-    storage, answered = bucket_place.open(), []
-    storage.put("a", b"one two three" * 1000)
+@pytest.mark.parametrize(("times", "sizes"), [(10_000, [3, 5]), (1000, [13_000])])
+def test_a_part_is_asked_for_by_itself_or_with_all_of_a_small_object(bucket_place, line, times, sizes):
+    storage, answered, length = bucket_place.open(), [], 13 * times
+    storage.put("a", b"one two three" * times)
     identity = storage.stat("a")
     line.answered = answered.append
     assert storage.part("a", identity, 4, 3) == b"two"
-    assert storage.part("a", identity, 12_995, 100) == b"three"
-    assert answered == [3, 5]
-    assert storage.part("a", identity, 13_000, 1) is None
+    assert storage.part("a", identity, length - 5, 100) == b"three"
+    assert answered == sizes
+    assert storage.part("a", identity, length, 1) is None
     assert storage.part("b", identity, 0, 1) is None
     bucket_place.open().put("a", b"something else")
-    assert storage.part("a", identity, 0, 3) is None
+    storage = bucket_place.open()
+    assert storage.part("a", identity, 0, 3) is None, "of no other bytes"
     assert storage.part("a", identity, 4_000, 3) is None, "where the other bytes have none"
 
 

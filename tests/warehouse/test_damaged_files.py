@@ -46,7 +46,7 @@ def build(home: Path) -> Folder:
         fold(folder, "neso.generation", zone, "demand", [30001.5 + i for i in range(20)], 2)
     for number in range(3):
         request = Request("neso.generation", f"https://example.org/{number}", days=(DAY,), ext="json")
-        raw.keep(folder, request, orjson.dumps({"data": [number] * 300}), number + 1, "live")
+        raw.KeptAnswers(folder, request.feed).keep(request, orjson.dumps({"data": [number] * 300}), number + 1, "live")
     artefact.put(folder, "latest/GB.json", orjson.dumps({"zone": "GB", "value": 30001.5}), 10)
     for layer, name, body in (
         ("plants", "geo/plants.csv", b"id,zone\r\n1,GB\r\n" * 20),

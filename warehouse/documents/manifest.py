@@ -135,14 +135,20 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
     return summaries
 
 
-def _stamps(storage: Storage, before: Mapping[Place, Summary]) -> dict[Place, dict[str, str]]:
-    """The stamp of each month file by metric and zone; those that had files before have none now."""
-    stamps: dict[Place, dict[str, str]] = defaultdict(dict)
+def list_stamps(storage: Storage) -> dict[Place, dict[str, str]]:
+    """Return the stamp of each month file by metric and zone, then month: one listing. Raises StorageError."""
+    found: dict[Place, dict[str, str]] = defaultdict(dict)
     for key, stamp in storage.listing(layout.series_prefix()).items():
         if layout.is_month_file(key):
             metric, zone, month, _ = layout.of_series(key)
-            stamps[metric, zone][month] = stamp
-    return {place: stamps[place] for place in sorted({*stamps, *before})}
+            found[metric, zone][month] = stamp
+    return found
+
+
+def _stamps(storage: Storage, before: Mapping[Place, Summary]) -> dict[Place, dict[str, str]]:
+    """The stamp of each month file by metric and zone; those that had files before have none now."""
+    found = list_stamps(storage)
+    return {place: found[place] for place in sorted({*found, *before})}
 
 
 def _mark(stamps: Mapping[str, str]) -> str:

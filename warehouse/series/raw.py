@@ -12,7 +12,7 @@ import re
 import struct
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
@@ -56,37 +56,51 @@ class RawBody:
             raise DamagedFile(self.key, f"does not decode: {error}") from None
 
 
-def keep(
-    storage: Storage,
-    request: Request,
-    body: bytes,
-    fetched_at: int,
-    mode: str,
-    newest_elsewhere: Callable[[], int] = lambda: 0,
-) -> str | None:
-    """Keeps a body under its first market day; returns its key, None if the newest answer to the question was equal.
+class KeptAnswers:
+    """What is kept of a feed around some market days, by the names of one listing. Not for several threads."""
 
-    `mode` is that of the transport. `newest_elsewhere` is asked for the highest order of bodies of other days that
-    may hold the same rows (`newest`). Raises WrongMode where the mode is not the warehouse's, and StorageError.
-    """
-    modes.ensure(storage, mode)
-    day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
-    sha8 = digest(request, body)
-    # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
-    there = _bodies(storage, layout.raw_prefix(request.feed, day))
-    if _is_newest(storage, request, there, sha8):
-        return None
-    last = max(newest_elsewhere(), *map(order_of, there), 0)
-    key = layout.raw(request.feed, day, max(time.time_ns() // 1_000_000, last + 1), fetched_at, sha8, request.ext)
-    packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
-    head = orjson.dumps({**seal.members(key), "mode": mode, "request": request, "sha256": seal.BLANK})
-    storage.put(key, seal.stamped(struct.pack("<II", _SKIPPABLE, len(head)) + head + packed, 8 + len(head)))
-    return key
+    def __init__(self, storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> None:
+        """List what may hold rows of `first..last`, or all. Raises StorageError."""
+        self._storage, self._feed = storage, feed
+        keys = sorted(_keys(storage, feed, first, last), key=order_of)
+        self._newest = {_place(key): key for key in keys}
+        self._of_question = {_place(key)[1]: key for key in keys}
+        self._last = order_of(keys[-1]) if keys else 0
+
+    def find(self, request: Request) -> RawBody | None:
+        """Return the newest answer to a question, whichever day it lies under; None if none is kept undamaged."""
+        key = self._of_question.get(_digest_of_question(request))
+        stored = None if key is None else _opened_or_set_aside(self._storage, key)
+        return stored if stored is not None and _question(stored.request) == _question(request) else None
+
+    def keep(self, request: Request, body: bytes, fetched_at: int, mode: str) -> str | None:
+        """Keep a body under its first market day; return its key, None if the newest answer to the question is equal.
+
+        `mode` is that of the transport. Raises WrongMode where it is not the warehouse's, and StorageError.
+        """
+        modes.ensure(self._storage, mode)
+        day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
+        name = digest(request, body)
+        # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
+        if self._newest.get((day, name[:8]), "").partition(f"-{name}.")[1]:
+            return None
+        order = max(time.time_ns() // 1_000_000, self._last + 1)
+        key = layout.raw(self._feed, day, order, fetched_at, name, request.ext)
+        packed = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(body)
+        head = orjson.dumps({**seal.members(key), "mode": mode, "request": request, "sha256": seal.BLANK})
+        stored = struct.pack("<II", _SKIPPABLE, len(head)) + head + packed
+        self._storage.put(key, seal.stamped(stored, 8 + len(head)))
+        self._newest[_place(key)], self._last = key, order
+        return key
 
 
 def digest(request: Request, body: bytes) -> str:
-    """Eight hex digits of question and answer."""
-    return hashlib.sha256(_question(request) + body).hexdigest()[:8]
+    """Return eight hex digits of the question, and eight of question and answer: what a kept body is named by."""
+    return _digest_of_question(request) + hashlib.sha256(_question(request) + body).hexdigest()[:8]
+
+
+def _digest_of_question(request: Request) -> str:
+    return hashlib.sha256(_question(request)).hexdigest()[:8]
 
 
 def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[RawBody]:
@@ -98,14 +112,6 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
         stored = _opened_or_set_aside(storage, key)
         if stored is not None and stored.request.kind == "rows" and _covers(stored.request, first, last):
             yield stored
-
-
-def newest(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> int:
-    """The highest order of a feed's kept bodies, or of those whose questions may cover a day of `first..last`.
-
-    By the names alone; 0 where none is kept.
-    """
-    return max(map(order_of, _keys(storage, feed, first, last)), default=0)
 
 
 def _opened_or_set_aside(storage: Storage, key: str) -> RawBody | None:
@@ -153,7 +159,7 @@ def _prune_day(storage: Storage, keys: Iterable[str], before: int) -> int:
     return removed
 
 
-_NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]{8}\.[^/]*zst")
+_NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]{16}\.[^/]*zst")
 
 
 def is_body(key: str) -> bool:
@@ -177,21 +183,6 @@ def _keys(storage: Storage, feed: str, first: date | None, last: date | None) ->
     reach = range((first - _LONGEST).toordinal(), last.toordinal() + 1)
     days = [str(date.fromordinal(number)) for number in reach]
     yield from (key for key in storage.keys_within(layout.raw_prefix(feed), days) if is_body(key))
-
-
-def _is_newest(storage: Storage, request: Request, keys: list[str], sha8: str) -> bool:
-    """Whether the newest answer to a question among some keys is equal.
-
-    Only bodies no older than the equal one are opened.
-    """
-    if not any(f"-{sha8}." in key for key in keys):
-        return False
-    question = _question(request)
-    for key in sorted(keys, key=order_of, reverse=True):
-        stored = _opened_or_set_aside(storage, key)
-        if stored is not None and _question(stored.request) == question:
-            return f"-{sha8}." in key
-    return False
 
 
 def _question(request: Request) -> bytes:
@@ -228,6 +219,12 @@ def request_of(member: dict[str, Any]) -> Request:
 def order_of(key: str) -> int:
     """The place of a kept body among those of its feed: later bodies have higher numbers."""
     return int(key.rsplit("/", 1)[1].split("-", 2)[0])
+
+
+def _place(key: str) -> tuple[str, str]:
+    """Return the market day under which a body is kept, and the digits of its question."""
+    _, day, name = key.rsplit("/", 2)
+    return day, name.split("-", 2)[2][:8]
 
 
 def _fetched_at(key: str) -> int:

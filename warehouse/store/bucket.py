@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warehouse.caches import TtlCache
+from warehouse.caches import LruCache, TtlCache
 from warehouse.errors import Conflict, StorageError
 from warehouse.store.object_store import StoreAddress, address, ask, open_store
 from warehouse.store.stored_bytes import WAIT_S, Change, Identity, Stored, checked_key
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _SMALL = 1000
 """Bodies of so few bytes, such as the mode, which goes with every file, count as unchanged for as long."""
+_WHOLE, _WHOLES_BYTES = 64 << 10, 2_000_000
+"""The first part of an object of so few bytes is requested with the rest; so many bytes of such objects are kept."""
 _MULTIPART = 32 << 20
 _ATTEMPTS = 4
 """So often a put is sent whose outcome is open."""
@@ -48,6 +50,7 @@ class Bucket:
         self._identities = TtlCache(cache_s)
         self._small = TtlCache(cache_s)
         self._listings = TtlCache(cache_s)
+        self._wholes = LruCache(_WHOLES_BYTES)
         self._bucket_exists = False
 
     def __str__(self) -> str:
@@ -107,6 +110,8 @@ class Bucket:
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
         """At most `length` bytes from an offset on; None where they cannot be had by themselves, or of other bytes."""
+        if identity.size <= _WHOLE:
+            return self._wholes.get((key, identity), lambda: self._body(key, identity))[start : start + length] or None
         import obstore
 
         def some() -> bytes | None:
@@ -120,6 +125,12 @@ class Bucket:
                 raise
             return None
         return part
+
+    def _body(self, key: str, identity: Identity) -> tuple[bytes, int]:
+        """Return the bytes of an identity, and how many they are; none if the key holds others."""
+        stored = self._read(key)
+        body = stored.body if stored is not None and stored.identity == identity else b""
+        return body, len(body)
 
     def stat(self, key: str) -> Identity | None:
         """Which bytes a key holds, or None. Raises StorageError."""

@@ -103,9 +103,9 @@ def raw_prefix(feed: str, day: str = "") -> str:
     return f"{RAW}{source}/{product}/" + (f"{day}/" if day else "")
 
 
-def raw(feed: str, day: str, order: int, fetched_at: int, sha8: str, ext: str) -> str:
-    """One kept body; `order`: its place among the feed's, `sha8`: `series.raw.digest` of question and answer."""
-    return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{sha8}.{ext}.zst"
+def raw(feed: str, day: str, order: int, fetched_at: int, digest: str, ext: str) -> str:
+    """One kept body; `order`: its place among the feed's, `digest`: `series.raw.digest` of question and answer."""
+    return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{digest}.{ext}.zst"
 
 
 def quarantine_prefix(feed: str) -> str:
