@@ -16,8 +16,8 @@ from api.series.page import Page, answer
 from api.series.query import Cursor, SeriesRequest
 from api.series.stored_rows import first_rows
 from tests.api.conftest import asking
-from warehouse.figures.resample import LONGEST
 from warehouse.documents.catalogue_entries import CatalogueSource
+from warehouse.figures.resample import LONGEST
 from warehouse.market.clock import DAY, HOUR, RESOLUTIONS, Window, instant
 from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Rows, SeriesKey
