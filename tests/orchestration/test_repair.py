@@ -218,7 +218,7 @@ def test_every_command_of_the_page_runs(
         accounts.execute("INSERT INTO keys VALUES (41)")
     accounts.close()
     before = mix(storage)
-    sections = [_blocks(name) for name in ("Backup and restore", "When a file is damaged")]
+    sections = [_blocks(name) for name in ("Back up and restore", "Repair damaged files")]
     assert [len(blocks) for blocks in sections] == [2, 1]
     backup, restore = sections[0]
     _shell(backup, tmp_path)

@@ -81,7 +81,7 @@ def _check_version(version: object, key: str) -> None:
         raise StorageError(
             f"{key} was written by another release (schema {version}, this one writes {SCHEMA_VERSION}): use that "
             "release, or name another EMDS_HOME, back up the accounts database into it (keys, quotas, payments) and "
-            'fill it with `emds backfill`. docs/operating.md, "Another release", has the commands'
+            'fill it with `emds backfill`. docs/operating.md, "Upgrade", has the commands'
         )
 
 
