@@ -121,11 +121,12 @@ def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., An
     page.click(".use summary")
     code = page.locator(".use code")
     for tool, part in {
+        "Website": f'<img src="{address}/embed/ES.demand.svg"',
         "curl": f"curl '{address}/v1/demand/ES?start=-7d'",
         "Python": "pandas.read_csv(",
         "R": "read.csv(url(",
         "Spreadsheet": "Web.Contents(",
-        "Home Assistant": f"{address}/v1/latest/ES",
+        "Home Assistant": f"{address}/v1/windows/ES?hours=3",
         "evcc": f"{address}/v1/price/ES?market=day_ahead",
     }.items():
         page.click(f".use button >> text=/^{tool}$/")
