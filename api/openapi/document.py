@@ -70,14 +70,14 @@ _SECURITY: Mapping[str, list[Json]] = {
     "token": [{"token": []}],
 }
 TAGS = {
-    "Now": "The present, precomputed.",
-    "Series": "History, by metric and zone.",
-    "Bulk": "History by the month, as files.",
-    "Free": "What there is, how fresh it is, what changed, and the layers of the map: no credentials needed.",
+    "Now": "Current values and cheapest hours.",
+    "Series": "Time series by metric and zone.",
+    "Bulk": "Monthly files.",
+    "Free": "Catalogue data, freshness, changes and map layers. No key needed.",
     "Keys": "Free API keys.",
-    "Webhooks": "Being told instead of asking.",
-    "Discovery": "Descriptions of this service for programs and people.",
-    "Service": "For operators.",
+    "Webhooks": "Notifications about changes.",
+    "Discovery": "Machine-readable descriptions and documentation.",
+    "Service": "Health checks and metrics for operators.",
 }
 """In the order in which readers need them."""
 

@@ -1,6 +1,6 @@
-// The reference page: examples in one language at a time, copying, search, the menu of small screens, calls with one's own
-// key. The page reads whole without it. A key that is typed is kept in this variable's memory alone; one that the map keeps
-// in this browser is known here. It is sent to this service alone.
+// The reference page: examples in one language at a time, copying, search, the menu of small screens, and requests with
+// your own key. All of the page can be read without it. A typed key is kept only in memory; a key that the map stored in
+// this browser is used here too. Keys are sent only to this service.
 'use strict';
 const root = document.documentElement;
 const all = (what, within = document) => [...within.querySelectorAll(what)];
@@ -44,7 +44,7 @@ for (const samples of all('.samples')) {
   copy.addEventListener('click', async () => {
     const text = all('[data-language]', samples).find((one) => !one.hidden).querySelector('pre').textContent;
     const done = await copied(text);
-    said.textContent = done ? 'Copied.' : 'This browser did not let the page copy.';
+    said.textContent = done ? 'Copied.' : 'The browser did not allow the page to copy.';
     copy.textContent = done ? 'Copied' : 'Not copied';
     setTimeout(() => { copy.textContent = 'Copy'; }, 2000);
   });
@@ -173,7 +173,7 @@ function prepare(operation) {
   }
   const send = make('button', { type: 'submit' }, method === 'GET' ? 'Call' : `Call ${method}`);
   const line = make('p', { role: 'status', class: 'soft' });
-  const answer = make('pre', { tabindex: '0', hidden: '', 'aria-label': 'Answer', role: 'region' });
+  const answer = make('pre', { tabindex: '0', hidden: '', 'aria-label': 'Response', role: 'region' });
   form.append(send);
   place.append(make('h4', {}, 'Try it'), form, line, answer);
   form.addEventListener('submit', async (event) => {
