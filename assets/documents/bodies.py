@@ -10,6 +10,7 @@ from assets.documents.summary import headline, summary
 from warehouse.documents.catalogue_entries import CatalogueZone
 from warehouse.documents.present import CurrentValue, GenerationMix, MetricValue
 from warehouse.figures.context import METHOD, WINDOW_DAYS, coverage_note
+from warehouse.market import carbon
 from warehouse.market.metric_definition import CurrentMix
 from warehouse.market.metrics import MIXES
 from warehouse.market.vocabulary import Metric
@@ -27,7 +28,7 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
         words = MIXES[metric]
         body |= {words.member: mix} if words.is_awaited else _mix_members(words, mix)
     return body | {
-        "attribution": of_zone.zone.attribution,
+        "attribution": _attribution(of_zone),
         "license": of_zone.zone.license,
         "updated": now,
         "valid_until": of_zone.valid_until,
@@ -60,7 +61,7 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
         "coverage_note": coverage_note(context, omitted),
         "method": METHOD,
         "docs": "/docs/brief",
-        "attribution": of_zone.zone.attribution,
+        "attribution": _attribution(of_zone),
         "license": of_zone.zone.license,
         "valid_until": of_zone.valid_until,
     }
@@ -94,6 +95,12 @@ def _latest_value(figure: Figure) -> MetricValue:
     of, context = _value(figure), figure.reading.context
     rank = context.percentile if context else None
     return MetricValue(of.value, of.unit, of.ts, of.resolution, of.source, of.expected_by, rank)
+
+
+def _attribution(of_zone: ZoneFigures) -> str:
+    """Return the zone's attribution, with that of the set of factors if its carbon intensity is an estimate."""
+    figure, attribution = of_zone.figures.get(Metric.CARBON), of_zone.zone.attribution
+    return carbon.credit(attribution) if figure and figure.stored is Metric.CARBON_ESTIMATE else attribution
 
 
 def _carbon_members(of_zone: ZoneFigures) -> dict[str, Any]:

@@ -156,9 +156,9 @@ def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str,
         if own.history is None:
             artefact.withdraw(storage, layout.live_history(zone), version)
             continue
-        described, member = catalogue.zones[zone], snapshot.zones[zone]
+        member = snapshot.zones[zone]
         until = {"valid_until": member.valid_until or snapshot.valid_until}
-        terms = {"attribution": described.attribution, "license": described.license}
+        terms = {"attribution": member.attribution, "license": member.license}
         body = {"zone": zone, **head, **until, **own.history, **terms}
         artefact.put(storage, layout.live_history(zone), artefact.encode(body), version)
     flow_layer.publish(storage, catalogue, head, flows)

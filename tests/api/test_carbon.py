@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
 import pyarrow.parquet as pq
 import pytest
 
+from assets.documents.publish import publish
 from assets.parsing.mix import Code, MixByCode, extend_mix
 from tests.api.conftest import NOW, Rig, _rig_at, asking
 from tests.api.declared_sources import SOURCES, feed, source
 from warehouse.documents import catalogue
 from warehouse.market.carbon import CURRENT_SET, factor_set
 from warehouse.market.clock import DAY, HOUR, instant
+from warehouse.market.feeds import Publication
 from warehouse.market.vocabulary import Forecast, Fuel, Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.schema import Rows, SeriesKey
@@ -261,6 +264,35 @@ def test_a_zone_that_is_refused_for_three_days_says_why_and_has_no_gap_in_its_mi
     assert several["gaps"] == [{"zone": "NL", "start": start, "end": until, "reason": "other_share"}]
     ask(f"/v1/carbon/NL?start={start}&end={until}&format=csv")
     assert ask.last.headers["X-EMDS-Gaps"] == f"{start}/{until}/other_share"
+
+
+def test_a_refused_zone_stays_current_and_is_charged_like_one_that_is_not(rig: Rig) -> None:
+    """In documents and rows; FR has a published value each hour."""
+    load = feed("own.load", ("FR", "NL"), (Metric.DEMAND,), "1h", publication=Publication(60, grace_minutes=60))
+    rig.sources = {**SOURCES, "own": replace(OWN, feeds=(*OWN.feeds, load))}
+    start, until = MIDNIGHT - 3 * DAY, NOW - NOW % HOUR
+    for day in range(4):
+        first = start + day * DAY
+        put_mix(rig, "NL", hours(first, min(24, (until - first) // HOUR), DIRTY))
+        put_mix(rig, "FR", hours(first, min(24, (until - first) // HOUR), CLEAN))
+    for zone in ("FR", "NL"):
+        rig.put("own.load", zone, "demand", rig.every(start, HOUR, 86), "MW", "1h")
+    rig.put("own.carbon", "FR", "carbon", rig.every(start, HOUR, 86, lambda _: 21.0), "gCO2/kWh", "1h")
+    rig.publish()
+    publish(rig.storage, NOW)
+    ask = asking(rig)
+    charged = {}
+    for path in ("latest/{}", "brief/{}", f"carbon/{{}}?start={start}&end={until}", "map/snapshot?zones={}"):
+        for zone in ("FR", "NL"):
+            before = ask("/v1/usage")["quota"]["used"]
+            body = ask(f"/v1/{path.format(zone)}")
+            assert "X-EMDS-Stale" not in ask.last.headers, path
+            charged.setdefault(path, []).append(ask("/v1/usage")["quota"]["used"] - before)
+            body = body.get("zones", {}).get(zone, body) if "snapshot" in path else body
+            if not path.startswith("carbon"):
+                assert body.get("carbon_omitted") == ("other_share" if zone == "NL" else None), path
+                assert body["valid_until"] > NOW
+    assert charged == dict.fromkeys(charged, [1, 1])
 
 
 def test_a_gap_is_cut_where_the_reason_changes(rig: Rig) -> None:

@@ -12,6 +12,7 @@ from api.mcp import text
 from assets.documents.publish import publish
 from tests.assets.conftest import World
 from tests.stand_ins import declared
+from warehouse.market.carbon import CURRENT_SET, factor_set
 from warehouse.market.clock import DAY, HOUR
 from warehouse.market.feeds import Publication
 from warehouse.market.vocabulary import Metric
@@ -62,6 +63,10 @@ def test_an_estimate_is_current_and_named_as_one(world: World) -> None:
     for values in (latest["metrics"], brief["current"], member["metrics"]):
         assert (values["carbon"]["value"], values["carbon"]["ts"], values["carbon"]["source"]) == (219.4, NOW, "toy")
     assert carbon_of(latest) == carbon_of(brief) == carbon_of(member) == {"carbon_basis": "estimate"}
+    credit = f"{SOURCE.attribution}; {factor_set(CURRENT_SET).attribution}"
+    assert latest["attribution"] == brief["attribution"] == member["attribution"] == credit
+    for name in (layout.LIVE, layout.live_history("NL")):
+        assert credit in artefact.encode(artefact.load(world.storage, name)).decode()
     assert brief["context"]["carbon"]["sample_count"] == 720
     assert brief["trend_24h"]["carbon"]["from_value"] == 200.0
     assert brief["summary_parts"]["carbon"] == (
@@ -116,6 +121,7 @@ def test_a_published_series_is_served_and_never_mixed_with_estimates(world: Worl
     latest, brief, _ = documents(world, "FR")
     assert (latest["metrics"]["carbon"]["value"], latest["metrics"]["carbon"]["ts"]) == (20.0, NOW - 6 * HOUR)
     assert latest["carbon_basis"] == "published"
+    assert latest["attribution"] == SOURCE.attribution
     assert latest["metrics"]["carbon"]["expected_by"] < NOW < latest["valid_until"]
     assert brief["context"]["carbon"]["max"] == 20.0
     assert brief["summary_parts"]["carbon"].startswith("Carbon intensity was 20 gCO2/kWh at 07:00 CET (06:00 UTC)")
