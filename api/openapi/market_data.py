@@ -184,10 +184,10 @@ MARKET_DATA: dict[str, Schema] = {
         "zone", ("metric", "Metric of the records.", "RecordMetric"),
         ("all_time", "Of all that is held; null where nothing is.", "RecordsOfPeriod?"),
         ("years", "By calendar year of the zone's civil time; empty in a sample.", keyed("RecordsOfPeriod")),
-        _YEAR_BEFORE, "method", "docs", "sources", "attribution", "license", "sample?"),
+        _YEAR_BEFORE, *_OF_CARBON[:2], "method", "docs", "sources", "attribution", "license", "sample?"),
     "RecordsOfZone": record(
         ("years", "By calendar year of the zone's civil time.", keyed("RecordsOfPeriod")),
-        _YEAR_BEFORE, "sources", "attribution", "license"),
+        _YEAR_BEFORE, *_OF_CARBON[:2], "sources", "attribution", "license"),
     "AllRecords": record(
         ("metric", "Metric of the records.", "RecordMetric"), "count",
         ("zones", "By zone id, also zones without records.", keyed("RecordsOfZone", "zone")),

@@ -30,7 +30,7 @@ def _records(service: Service, request: HttpRequest, query: QueryValues, zone: s
         records = marts.records(service.reader, zone, stored)
         if records is None:
             raise _not_made()
-        all_time, members, count = _of_zone(catalogue, zone, stored, records)
+        all_time, members, count = _of_zone(catalogue, zone, metric, stored, records)
         if entry.method == "sample":
             members |= {"years": {}, "year_before": None}
         body = {"zone": zone, "metric": metric.value, "all_time": all_time, **members, **_METHOD}
@@ -51,7 +51,10 @@ def _all_records(service: Service, request: HttpRequest, query: QueryValues) -> 
         if records is None:
             raise _not_made()
         zones = [*stored][:_SAMPLE_ZONES] if entry.method == "sample" else [*stored]
-        parts = {zone: _of_zone(catalogue, zone, stored[zone], records.get((zone, stored[zone]), ())) for zone in zones}
+        parts = {
+            zone: _of_zone(catalogue, zone, metric, stored[zone], records.get((zone, stored[zone]), ()))
+            for zone in zones
+        }
         body = {
             "metric": metric.value,
             "count": len(zones),
@@ -62,7 +65,7 @@ def _all_records(service: Service, request: HttpRequest, query: QueryValues) -> 
 
 
 def _of_zone(
-    catalogue: Catalogue, zone: str, stored: str, records: Sequence[Record]
+    catalogue: Catalogue, zone: str, metric: Metric, stored: str, records: Sequence[Record]
 ) -> tuple[dict[str, Any] | None, dict[str, Any], int]:
     """Return a zone's records of all time, its other members (years, sources and terms), and the number of records.
 
@@ -75,6 +78,7 @@ def _of_zone(
     all_time, before = periods.pop("all", None), periods.pop("year_before", None)
     running = str(clock.local_date(clock.now(), ZONES[zone].tz).year)
     members = {
+        **(ZONES[zone].describe_carbon(stored) if metric is Metric.CARBON else {}),
         "years": periods,
         "year_before": before if running in periods else None,
         "sources": [code for code in catalogue.sources if code in codes],

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import duckdb
+import httpx
 import orjson
 import pyarrow.parquet as pq
 import pytest
 
 from assets.documents.publish import publish
 from assets.parsing.mix import Code, MixByCode, extend_mix
+from assets.sql.mart_queries import MARTS, refresh, refresh_records
 from tests.api.conftest import NOW, Rig, _rig_at, asking
 from tests.api.declared_sources import SOURCES, feed, source
 from warehouse.documents import catalogue
@@ -209,6 +214,44 @@ def test_statistics_name_the_basis(ask: Any) -> None:
     assert ask("/v1/carbon/FR?stats=true")["basis"] == "published"
 
 
+def test_marts_and_records_keep_published_values_and_estimates_apart(market: Rig, ask: Any) -> None:
+    with duckdb.connect() as connection:
+        refresh(market.storage, connection, MARTS[0], None, (), market.mode)
+        refresh_records(market.storage, connection, market.mode)
+        days = f"SELECT zone, metric, max FROM '{market.home}/marts/daily/carbon*/*.parquet' WHERE date = '2026-03-30'"
+        assert {*connection.execute(days).fetchall()} == {
+            ("FR", "carbon", 21.0), ("DK-1", "carbon", 0.0), ("GB", "carbon_intensity", 140.0),
+            *((zone, "carbon_estimate", ESTIMATE) for zone in ("FR", "DK-1", "GB", "US-PJM")),
+        }  # fmt: skip
+    zones = ask("/v1/records?metric=carbon")["zones"]
+    found = {zone: (of["basis"], of["years"]["2026"]["highest"]["value"]) for zone, of in zones.items() if of["years"]}
+    assert found == {
+        "FR": ("published", 21.0), "DK-1": ("published", 0.0), "GB": ("published", 140.0),
+        "US-PJM": ("estimate", ESTIMATE),
+    }  # fmt: skip
+    assert zones["US-PJM"]["attribution"].endswith(factor_set(CURRENT_SET).attribution)
+    one = ask("/v1/records/US-PJM?metric=carbon")
+    assert {name: one[name] for name in zones["US-PJM"]} == zones["US-PJM"]
+    assert "basis" not in ask("/v1/records/GB?metric=carbon_intensity")
+
+
+def test_the_client_returns_the_bounds_and_files_of_estimates(market: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "clients" / "python"))
+    package = importlib.import_module("emds_client")
+    app = market.client()
+    key = market.key(app)["Authorization"].removeprefix("Bearer ")
+    transport = httpx.WSGITransport(app=app.application)
+    with package.Client("http://emds.example", key, transport=transport) as client:
+        series = client.series("carbon", "US-PJM", start=MIDNIGHT, end=MIDNIGHT + 2 * HOUR)
+        assert (series.envelope["basis"], series.envelope["factors"]) == ("estimate", [CURRENT_SET])
+        frame = series.to_pandas()
+        assert frame[["value", "low", "high"]].to_numpy().tolist() == [[ESTIMATE, *BOUNDS]] * 2
+        assert client.series("carbon", "FR", basis="estimate").rows[0]["factors"] == CURRENT_SET
+        assert {*client.bulk("carbon_estimate", "US-PJM")["low"]} == {BOUNDS[0]}
+        found = client.windows("GB", metric="carbon", hours=1)
+        assert (found["available"], found["carbon_basis"]) == (True, "published")
+
+
 def test_the_catalogue_lists_each_stored_series_once(market: Rig) -> None:
     zones = market.client().get("/catalog").get_json()["zones"]
     listed = {zone: [m for m in of["metrics"] if m.startswith("carbon")] for zone, of in zones.items()}
@@ -292,7 +335,7 @@ def test_a_refused_zone_stays_current_and_is_charged_like_one_that_is_not(rig: R
             if not path.startswith("carbon"):
                 assert body.get("carbon_omitted") == ("other_share" if zone == "NL" else None), path
                 assert body["valid_until"] > NOW
-    assert charged == dict.fromkeys(charged, [1, 1])
+    assert {*map(tuple, charged.values())} == {(1, 1)}
 
 
 def test_a_gap_is_cut_where_the_reason_changes(rig: Rig) -> None:
