@@ -4,14 +4,17 @@
 
 Uses pandas and nothing of this project: docs/carbon.md is written down here again. Coal-derived gas and peat are inside
 other fuels in the rows, so that an estimate of a zone that has them cannot be found from rows: such a zone is named in
-INSIDE and left out. Exit 0: every estimate is equal to the cent of a gram; 1: not.
+INSIDE and left out, and `of_response` computes it from a response of ENTSO-E (A75). Exit 0: every estimate is equal to
+the cent of a gram; 1: not.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pandas as pd
 
@@ -43,6 +46,55 @@ def factor(zone: str, fuel: str) -> tuple[float, float, float]:
     value = 300.0 if (zone, fuel) == ("GB", "other") else GRAMS[fuel]
     low, high = (200.0, 650.0) if fuel == "other" and zone in NARROW else BOUNDS.get(fuel, (value, value))
     return value, low, high
+
+
+TYPES = {
+    "biomass": ("B01",),
+    "lignite": ("B02",),
+    "gas": ("B03", "B04"),
+    "coal": ("B05",),
+    "oil": ("B06", "B07"),
+    "other": ("B08", "B15", "B20"),
+    "geothermal": ("B09",),
+    "hydro": ("B11", "B12"),
+    "marine": ("B13",),
+    "nuclear": ("B14",),
+    "solar": ("B16",),
+    "waste": ("B17",),
+    "wind_offshore": ("B18",),
+    "wind_onshore": ("B19",),
+}
+"""The codes of A75 by fuel; storage is not counted."""
+OWN = {"B03": (1400.0, 420.0, 2460.0), "B08": (1060.0, 950.0, 1150.0)}
+"""Coal-derived gas and peat."""
+
+
+def of_response(body: bytes, zone: str) -> dict[int, tuple[float, float, float] | None]:
+    """Value, low and high of each interval of a response in which every series has every interval; None if refused."""
+    powers: dict[int, dict[str, float]] = {}
+    for part in ElementTree.fromstring(body).iterfind("{*}TimeSeries"):
+        kind = str(part.findtext("{*}MktPSRType/{*}psrType"))
+        if part.find("{*}outBiddingZone_Domain.mRID") is not None or kind in ("B10", "B25"):
+            continue
+        for period in part.iterfind("{*}Period"):
+            start = datetime.fromisoformat(str(period.findtext("{*}timeInterval/{*}start"))).timestamp()
+            step = 60 * int(str(period.findtext("{*}resolution")).strip("PTM"))
+            for point in period.iterfind("{*}Point"):
+                ts = int(start) + step * (int(str(point.findtext("{*}position"))) - 1)
+                powers.setdefault(ts, {})[kind] = float(str(point.findtext("{*}quantity")))
+    found: dict[int, tuple[float, float, float] | None] = {}
+    for ts, by_kind in powers.items():
+        sums = {fuel: sum(by_kind.get(kind, 0.0) for kind in kinds) for fuel, kinds in TYPES.items()}
+        parts = [(factor(zone, fuel), max(0.0, mw)) for fuel, mw in sums.items()]
+        for kind, own in OWN.items():
+            fuel = "gas" if kind == "B03" else "other"
+            among = min(max(0.0, by_kind.get(kind, 0.0)), max(0.0, sums[fuel]))
+            parts += [(own, among), (factor(zone, fuel), -among)]
+        total = sum(mw for _, mw in parts)
+        value, low, high = (sum(of[place] * mw for of, mw in parts) / total for place in range(3))
+        is_refused = max(0.0, sums["other"]) / total > 0.15 or high - low > max(80.0, 0.35 * value)
+        found[ts] = None if is_refused else (value, low, high)
+    return found
 
 
 def differences(home: Path, most: int) -> Iterator[tuple[int, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+import numpy as np
 import pytest
 
 from assets import sources
@@ -11,6 +12,7 @@ from assets.sources.entsoe import SOURCE
 from assets.sources.entsoe.areas import EIC, MIX_ZONES
 from assets.sources.entsoe.mix import FUELS
 from assets.sources.entsoe_files import PRODUCTION_TYPES
+from tests.independent.carbon import of_response
 from tests.sources.test_entsoe import document, period, series
 from warehouse.errors import FeedChanged
 from warehouse.market.clock import instant, market_days
@@ -45,6 +47,26 @@ def fuels(rows):
     return {row.fuel for row in rows if row.fuel}
 
 
+def test_estimates_with_coal_derived_gas_and_peat_equal_those_of_a_second_reader_of_the_response():
+    random = np.random.default_rng(3)
+    sizes = {"B02": 9000, "B03": 900, "B04": 7000, "B08": 1500, "B14": 3000, "B17": 700, "B19": 20_000, "B20": 4000}
+    parts = [
+        generation(
+            kind, random.uniform(-20, size, 96).round(1).tolist(), span=(START, "2026-11-20T23:00Z"), curve="A01"
+        )
+        for kind, size in sizes.items()
+    ]
+    body = document("A75", *parts, root="GL_MarketDocument", process="A16")
+    expected = of_response(body, "DE-LU")
+    rows = MIX.parse(body, Request(MIX.id, "", zone="DE-LU"))
+    [(_, found)] = [(key, own) for key, own in rows.readings.items() if key.metric == "carbon_estimate"]
+    given = {ts: (value, *bounds) for ts, value, bounds in zip(found.ts, found.values, found.bounds, strict=True)}
+    assert given.keys() == {ts for ts, values in expected.items() if values}
+    assert 20 < len(given) < 90
+    for ts, values in given.items():
+        assert values == pytest.approx(expected[ts], abs=0.0051)
+
+
 def test_trap_1_consumption_is_not_only_storage():
     rows = read(
         generation("B04", [900, 910, 920, 930]),
@@ -67,7 +89,7 @@ def test_trap_2_pumped_storage_turns_and_pumps_in_one_interval():
 def test_trap_3_output_without_consumption_is_gross_and_the_source_says_of_which_zone():
     rows = read(generation("B10", [310, 0, 60, 60], zone="NO-2"), zone="NO-2")
     assert values(rows, "pumped_storage") == dict(zip(QUARTERS, [310, 0, 60, 60], strict=True))
-    assert any("NO-2 publishes the output of pumped storage only" in note for note in SOURCE.notes)
+    assert any("NO-2 publishes only the output of pumped storage" in note for note in SOURCE.notes)
 
 
 def test_trap_4_a_curve_a03_repeats_its_last_point_to_the_end_of_its_period_and_nothing_before_its_first():
@@ -156,7 +178,7 @@ def test_trap_9_the_netherlands_state_consumption_of_every_type_and_a_third_as_o
     assert {row.value for row in rows if row.fuel} == {100}
     assert values(rows, "other") == dict.fromkeys(QUARTERS, 100)
     assert sum(rows.dropped.values()) == 4 * len(kinds)
-    assert any("a third of the generation of NL" in note for note in SOURCE.notes)
+    assert any("third of the generation in NL are other" in note for note in SOURCE.notes)
 
 
 def test_trap_10_spain_pumps_without_turbines_and_sweden_has_heat_and_power_as_other():
@@ -167,7 +189,7 @@ def test_trap_10_spain_pumps_without_turbines_and_sweden_has_heat_and_power_as_o
     assert values(spain, "hydro") == dict.fromkeys(QUARTERS, 2000)
     sweden = read(generation("B20", [310] * 4, zone="SE-3"), generation("B14", [5000] * 4, zone="SE-3"), zone="SE-3")
     assert values(sweden, "other") == dict.fromkeys(QUARTERS, 310)
-    assert any("ES turns pumped storage in its reservoirs" in note for note in SOURCE.notes)
+    assert any("In ES, the turbines of pumped storage count" in note for note in SOURCE.notes)
 
 
 def test_trap_11_gas_from_coal_is_gas_but_not_for_the_estimate():
