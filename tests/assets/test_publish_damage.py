@@ -33,8 +33,8 @@ def test_an_unreadable_file_costs_its_zone_and_metric_and_is_named(world, caplog
     brief = document(world, "brief/FR.json")
     assert list(brief["current"]) == ["price"]
     assert brief["context_omitted"]["demand"] == brief["trend_omitted"]["demand"] == "unreadable"
-    assert "No context for demand: its stored rows cannot be read at present." in brief["coverage_note"]
-    assert "Demand cannot be read at present." in brief["summary"]
+    assert "No ranking for demand: its stored data is temporarily unavailable." in brief["coverage_note"]
+    assert "Demand data is temporarily unavailable." in brief["summary"]
     assert set(document(world, SNAPSHOT)["zones"]["FR"]["metrics"]) == {"price"}
     assert set(document(world, SNAPSHOT)["zones"]["GB"]["metrics"]) == {"price", "demand"}
 
