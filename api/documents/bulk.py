@@ -146,7 +146,7 @@ def require_file(service: Service, metric: str, zone: str, month: str) -> MonthB
     catalogue.require_carried(zone, stored, metric)
     catalogue.require_rights(zone, stored, metric)
     lies_in = stored_month(stored, zone, month) if re.fullmatch(MONTH_PATTERN, month) else ""
-    whole = read(service.storage, service.answers, stored, zone, lies_in) if lies_in else None
+    whole = read_month_file(service.storage, service.answers, stored, zone, lies_in) if lies_in else None
     if whole is None:
         raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")
     if sources := withheld(catalogue, whole.feeds):
@@ -247,7 +247,7 @@ class MonthBytes(NamedTuple):
     """Ids of the feeds of its rows."""
 
 
-def read(storage: Storage, cache: LruCache, metric: str, zone: str, month: str) -> MonthBytes | None:
+def read_month_file(storage: Storage, cache: LruCache, metric: str, zone: str, month: str) -> MonthBytes | None:
     """Read a month file through the cache; None where there is none. Raises DamagedFile and StorageError."""
     key = layout.series(metric, zone, month)
     identity = storage.stat(key)

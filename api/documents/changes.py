@@ -55,13 +55,13 @@ def _changes(service: Service, request: HttpRequest, query: QueryValues) -> Resp
     with service.gate.enter(request) as entry:
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = ChangeFilter(query["zone"], query["metric"], query["feed"])
-        body = read(service, query["since"], limit, wanted)
+        body = read_changes(service, query["since"], limit, wanted)
         # Not cached: the same address has more entries a moment later.
         headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
         return entry.json(body, service.documents.catalogue.simulated, caching=headers)
 
 
-def read(service: Service, since: Moment | None, limit: int, wanted: ChangeFilter) -> dict[str, Any]:
+def read_changes(service: Service, since: Moment | None, limit: int, wanted: ChangeFilter) -> dict[str, Any]:
     """The entries after a cursor or a time. Raises StorageError; Problem 410 for a cursor that is no longer kept."""
     try:
         return page(service.storage, since, limit, wanted, service.lag_s)
@@ -107,7 +107,7 @@ def body(found: ChangePage) -> dict[str, Any]:
     log = found.next.partition("-")[0]
     return {
         "count": len(found.entries),
-        "entries": [entry(log, each) for each in found.entries],
+        "entries": [describe_change(log, each) for each in found.entries],
         "next": found.next,
         "more": found.more,
         "oldest": found.oldest,
@@ -115,7 +115,7 @@ def body(found: ChangePage) -> dict[str, Any]:
     }
 
 
-def entry(log: str, stored: Entry) -> dict[str, Any]:
+def describe_change(log: str, stored: Entry) -> dict[str, Any]:
     """One entry as JSON members; its id is the cursor behind it."""
     change = stored.change
     members = {name: getattr(change, name) for name in Change.__slots__} | {"metric": public_metric(change.metric)}

@@ -39,7 +39,7 @@ _GEOJSON, _JSON = "application/geo+json", "application/json"
 _CACHING = [("Cache-Control", "public, max-age=300"), ("Vary", "Accept-Encoding")]
 
 
-def _answer(
+def _respond_ogc(
     service: Service,
     request: HttpRequest,
     query: QueryValues,
@@ -170,10 +170,10 @@ def _item(service: Service, request: HttpRequest, _query: Any, name: str, featur
 
 
 VIEWS: dict[str, View] = {
-    "ogc-landing": partial(_answer, build=_landing),
-    "ogc-conformance": partial(_answer, build=lambda *_: (orjson.dumps({"conformsTo": CONFORMS_TO}), _CACHING)),
-    "ogc-collections": partial(_answer, build=_collections),
-    **{f"ogc-{name}": partial(_answer, build=_collection, name=name) for name in TITLES},
-    **{f"ogc-{name}-items": partial(_answer, build=_items, media=_GEOJSON, name=name) for name in TITLES},
-    **{f"ogc-{name}-item": partial(_answer, build=_item, media=_GEOJSON, name=name) for name in TITLES},
+    "ogc-landing": partial(_respond_ogc, build=_landing),
+    "ogc-conformance": partial(_respond_ogc, build=lambda *_: (orjson.dumps({"conformsTo": CONFORMS_TO}), _CACHING)),
+    "ogc-collections": partial(_respond_ogc, build=_collections),
+    **{f"ogc-{name}": partial(_respond_ogc, build=_collection, name=name) for name in TITLES},
+    **{f"ogc-{name}-items": partial(_respond_ogc, build=_items, media=_GEOJSON, name=name) for name in TITLES},
+    **{f"ogc-{name}-item": partial(_respond_ogc, build=_item, media=_GEOJSON, name=name) for name in TITLES},
 }

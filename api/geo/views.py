@@ -57,10 +57,10 @@ def _layer(service: Service, request: HttpRequest, query: QueryValues, layer: st
         raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
     selection = Selection(layer, format_, query.get("detail", ""), filters)
     with service.gate.enter(request) as entry:
-        return entry.settle(responses.ranged(request, _answer(request, service.documents, selection)))
+        return entry.settle(responses.ranged(request, _respond_layer(request, service.documents, selection)))
 
 
-def _answer(request: HttpRequest, documents: DocumentCache, selection: Selection) -> Response:
+def _respond_layer(request: HttpRequest, documents: DocumentCache, selection: Selection) -> Response:
     """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
     source = documents.require(selection.document("geojson"))
     layer, is_live = layer_of(source), selection.layer in LIVE_LAYERS

@@ -113,7 +113,7 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
     question = windows.question(service.documents.catalogue, zone, arguments)
 
     def answer(sample: bool) -> ToolAnswer:
-        body = windows.answer(service, question, sample)
+        body = windows.find_windows(service, question, sample)
         return _worded("window", body, int(body["available"]), ZONES[zone])
 
     return ToolRequest("windows", f"/v1/windows/{zone}", answer)
@@ -145,7 +145,7 @@ def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
     wanted = changes.ChangeFilter(None if zone is None else (zone,), arguments["metric"])
 
     def answer(_sample: bool) -> ToolAnswer:
-        return _worded("changes", _summed(changes.read(service, arguments["since"], _MOST_ENTRIES, wanted)))
+        return _worded("changes", _summed(changes.read_changes(service, arguments["since"], _MOST_ENTRIES, wanted)))
 
     return ToolRequest("", "/v1/changes", answer)
 

@@ -24,7 +24,7 @@ from warehouse.market.zones import DEFAULT_SET, ZONES, zones_with
 DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
 
-def read(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> QueryValues:
+def read_arguments(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> QueryValues:
     """Return the value of every argument, defaults included; null counts as left out. Raises Problem 400."""
     parameters.check_count(len(sent))
     texts = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)

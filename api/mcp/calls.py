@@ -79,7 +79,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
         return _refused(service, too_many, caller)
     grant = None
     try:
-        values = arguments.read(tool.arguments, sent)
+        values = arguments.read_arguments(tool.arguments, sent)
         request = tool.prepare(service, values)
         call = replace(caller, path=request.path, price=request.price)
         if not caller.authorization:  # the connection's key goes first: a model may repeat an old one

@@ -39,7 +39,7 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
         raise conflict("zone", "required, or zones in its place")
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
     request = request_of(service, zones, {**arguments, "order": arguments["order"] or "desc"})
-    answer, name = partial(_answer, service, request, arguments["order"]), arguments["metric"]
+    answer, name = partial(_answer_history, service, request, arguments["order"]), arguments["metric"]
     if several:
         return ToolRequest(for_zones(f"{name}-zones", len(zones)), f"/v1/{name}", answer)
     return ToolRequest(name, f"/v1/{name}/{zones[0]}", answer)
@@ -61,9 +61,9 @@ def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str,
     return series_request(BY_PATH[name], zones, stored, rest, several=arguments.get("zones") is not None)
 
 
-def _answer(service: Service, request: SeriesRequest, order: str | None, sample: bool) -> ToolAnswer:
+def _answer_history(service: Service, request: SeriesRequest, order: str | None, sample: bool) -> ToolAnswer:
     """Answer a request. Where no order was asked, rows descend only where some are left out."""
-    page = pages.answer(service.reader, service.documents.catalogue, request._replace(sample=sample))
+    page = pages.read_page(service.reader, service.documents.catalogue, request._replace(sample=sample))
     body, rows = text.with_times(formats.envelope(page)), formats.plain_columns(page)
     if order is None and page.following is None:
         rows = {name: column[::-1] for name, column in rows.items()}
@@ -150,7 +150,7 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
     behind = stored._replace(start=request.end, end=request.end + near, order="asc")
     times = []
     for word, window in (("the last row before it", before), ("the first row after it", behind)):
-        rows = pages.answer(service.reader, service.documents.catalogue, window).rows
+        rows = pages.read_page(service.reader, service.documents.catalogue, window).rows
         times += [f"{word} begins at {iso(int(rows.ts[0]))}"] if len(rows) else []
     return " and ".join(times)
 
@@ -158,7 +158,7 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     """Say as `reason` why a window has no rows and what to request, and as `available_range` which span has some."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
-    if request.as_of is not None and pages.answer(service.reader, catalogue, current).rows:
+    if request.as_of is not None and pages.read_page(service.reader, catalogue, current).rows:
         return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
     series = None if request.several else catalogue.entry(request.zones[0], request.stored[0])
     first, last = (series.first, series.last) if series else (None, None)

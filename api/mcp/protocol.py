@@ -99,7 +99,7 @@ def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcRepl
         return RpcReply(400, error(fault, _id_in(document)))
     if kind == "response" and headers.version not in (None, *LEGACY):  # its id is that of a request of ours
         return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
-    return _answer(document, headers, perform) if kind == "request" else RpcReply(202)
+    return _reply(document, headers, perform) if kind == "request" else RpcReply(202)
 
 
 def error(fault: RpcError, id_: Id | None) -> bytes:
@@ -110,7 +110,7 @@ def error(fault: RpcError, id_: Id | None) -> bytes:
     return orjson.dumps({"jsonrpc": "2.0", **({} if id_ is None else {"id": id_}), "error": members})
 
 
-def _answer(message: dict[str, Any], sent: ProtocolHeaders, perform: Perform) -> RpcReply:
+def _reply(message: dict[str, Any], sent: ProtocolHeaders, perform: Perform) -> RpcReply:
     """Check and perform one request.
 
     It is legacy without a version in `_meta`, or with that of its header, where the header is absent or a legacy one.
@@ -160,7 +160,7 @@ def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> R
     requests = [message for message in document if _kind(message) == "request"]
     if any(message["method"] == "initialize" for message in requests):
         raise RpcError(INVALID_REQUEST, "initialize is not part of a batch")
-    answers = [_answer(message, headers, perform).body for message in requests]
+    answers = [_reply(message, headers, perform).body for message in requests]
     return RpcReply(200, b"[%b]" % b",".join(answers)) if answers else RpcReply(202)
 
 

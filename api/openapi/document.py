@@ -124,7 +124,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
         "description": endpoint.description,
         "tags": [endpoint.tag],
         "parameters": [*_parameters(endpoint, examples.get(f"parameters of {endpoint.id}", {}))],
-        "responses": responses.answers(endpoint, examples),
+        "responses": responses.describe_responses(endpoint, examples),
         "security": _SECURITY[endpoint.access],
     }
     if endpoint.body:

@@ -144,7 +144,7 @@ def _rows(service: Service, name: str, answer_format: str, forecast: bool = Fals
                 stored = stored_metric(service.documents.catalogue, zone, BY_PATH[name], forecast=forecast)
                 window = (now - 7 * DAY, now + ahead)
                 asked = SeriesRequest(BY_PATH[name], (zone,), (stored,), *window, _FEW, "desc", pick=pick)
-                yield pages.answer(service.reader, service.documents.catalogue, asked)
+                yield pages.read_page(service.reader, service.documents.catalogue, asked)
 
     body = formats.encode(answer_format, next(page for page in pages_of_zones() if len(page.rows)))[0]
     return orjson.loads(body) if answer_format == "json" else body.decode()

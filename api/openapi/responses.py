@@ -69,7 +69,7 @@ ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
 """Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
 
 
-def answers(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
+def describe_responses(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
     """All answers of an operation, by status."""
     others = {*endpoint.statuses, *ANYWHERE} - ({429} if endpoint.tag == "Service" else set())  # no limit for operators
     kinds = ((206, 416 in endpoint.statuses), (304, _is_cached(endpoint)), (308, endpoint.zones))

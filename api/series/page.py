@@ -61,7 +61,7 @@ class Page:
 
 
 @read_again
-def answer(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
+def read_page(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
     """Return the page of a request; plan again where a file was replaced meanwhile. Raises StorageError."""
     return page(reader, plan_request(reader, catalogue, request))
 

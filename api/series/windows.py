@@ -57,7 +57,7 @@ WindowQuestion = tuple[str, str, WindowQuery, tuple[float, float] | None]
 def _windows(service: Service, request: HttpRequest, query: QueryValues, zone: str) -> Response:
     asked = question(service.documents.catalogue, zone, query)
     with service.gate.enter(request, "windows") as entry:
-        body = answer(service, asked, entry.method == "sample")
+        body = find_windows(service, asked, entry.method == "sample")
         # Nobody pays where nothing is known.
         return entry.json(body, service.documents.catalogue.simulated, int(body["available"]))
 
@@ -103,7 +103,7 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
     return zone_id, metric, wanted, None if kwh is None else (kwh, kw)
 
 
-def answer(service: Service, question: WindowQuestion, sample: bool) -> dict[str, Any]:
+def find_windows(service: Service, question: WindowQuestion, sample: bool) -> dict[str, Any]:
     """The body that answers a checked question now; a sample has the best block alone. Raises StorageError."""
     body = _body(service, *question, clock.now())
     if not sample:

@@ -25,19 +25,19 @@ def note(
     days: Sequence[DayReport],
     rows: Rows,
     quarantined: int,
-    again: bool,
+    from_raw: bool,
 ) -> None:
     """Adds what a run over market days learnt to the source's health, zone by zone.
 
-    `rows` were believed, `quarantined` were set aside; `again`: all came from kept bytes. Raises StorageError.
+    `rows` were believed, `quarantined` were set aside; `from_raw`: all came from the raw archive. Raises StorageError.
     """
     now, feed = clock.now(), gathered.feed
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
     # Failures of kept bodies, and of days that no schedule asks for any more, say nothing about the feed today.
-    judging = not again and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
+    judging = not from_raw and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
     # A day of which nothing is due shows that its publisher answers only if the publisher was asked for it.
     waiting = judging and gathered.answered_at > 0 and any(day.status == "pending" for day in days)
-    at = gathered.answered_at if again else now
+    at = gathered.answered_at if from_raw else now
     errors = {
         h.zone: (h.error_kind, h.last_error) for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id
     }

@@ -49,7 +49,7 @@ def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> lis
     return found
 
 
-def part(rows: Rows, shifts: Iterable[LevelShift]) -> tuple[Rows, Rows]:
+def split_shifted(rows: Rows, shifts: Iterable[LevelShift]) -> tuple[Rows, Rows]:
     """The rows without, and only, those of the zones, metrics and days of these shifts; border rows among them."""
     days: dict[Pair, list[Window]] = defaultdict(list)
     for day, finding in shifts:
@@ -61,7 +61,7 @@ def part(rows: Rows, shifts: Iterable[LevelShift]) -> tuple[Rows, Rows]:
             shifted |= (ts >= day.start) & (ts < day.end)
         return shifted
 
-    return rows.part(is_shifted)
+    return rows.split(is_shifted)
 
 
 def _by_pair(rows: Rows) -> dict[Pair, Hourly]:

@@ -71,7 +71,7 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
     for others in kept_bodies(pipeline, feed, days):
         gathered.read(Fetched(others.request, others.body, others.fetched_at))
         gathered.bytes += len(others.body)
-    return _judge_and_store(pipeline, gathered, days, {}, again=True)
+    return _judge_and_store(pipeline, gathered, days, {}, from_raw=True)
 
 
 def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> Iterator[raw.RawBody]:
@@ -93,12 +93,12 @@ def _judge_and_store(
     gathered: Gathered,
     days: Sequence[MarketDay],
     beyond: Mapping[MarketDay, OutOfReach],
-    again: bool = False,
+    from_raw: bool = False,
 ) -> RunReport:
-    """Judges and folds what was gathered, and notes the feed's health; `again`: from kept bytes."""
+    """Judges and folds what was gathered, and notes the feed's health; `from_raw`: from the raw archive."""
     now, feed = clock.now(), gathered.feed
     within = [d for d in days if d not in beyond]
-    judgement = _judged(pipeline, gathered, days, within, again, now)
+    judgement = _judged(pipeline, gathered, days, within, from_raw, now)
     for notice in sorted(judgement.accepted.notices):
         _LOG.warning("%s: %s", feed.id, notice)
     aside = sum(_set_aside(pipeline, feed, within, verdict) for verdict in (*gathered.rejected, judgement))
@@ -106,8 +106,8 @@ def _judge_and_store(
     rows, folded = _fold(pipeline, gathered, judgement, within)
     day_reports = reports.of_days(feed, days, beyond, rows, judgement.incomplete, gathered.failures, now)
     with logged(f"health of {feed.id}"):
-        feed_health.note(pipeline, gathered, day_reports, rows, aside, again)
-    if not again:
+        feed_health.note(pipeline, gathered, day_reports, rows, aside, from_raw)
+    if not from_raw:
         with logged(f"attempts of {feed.id}"):
             _count_attempts(pipeline, gathered, within, now)
     return RunReport(
@@ -128,7 +128,7 @@ def _judged(
     gathered: Gathered,
     days: Sequence[MarketDay],
     within: Sequence[MarketDay],
-    again: bool,
+    from_raw: bool,
     now: int,
 ) -> quality.Judgement:
     """The judgement over all that was gathered; over nothing where the feed's own code fails, which is noted."""
@@ -136,7 +136,7 @@ def _judged(
     try:
         with feed_code(feed.id, "combine"):
             merged = gathered.merged_rows()
-        if again:
+        if from_raw:
             merged = _rows_of_days(pipeline, feed, days, merged)
         with feed_code(feed.id, "judge"):
             # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
@@ -160,7 +160,7 @@ def _with_level_checks(
             _LOG.warning("%s: %s %s: %s", feed.id, finding.zone, finding.metric, finding.detail)
     wrong = [shift for shift in shifts if shift.finding.severity == "error"]
     if wrong:
-        others, aside = level_shifts.part(merged, wrong)
+        others, aside = level_shifts.split_shifted(merged, wrong)
         judgement = quality.judge(others, feed, days, now)
         judgement.quarantined.merge(aside)
     return replace(judgement, findings=(*judgement.findings, *found))
@@ -209,7 +209,7 @@ def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDa
     bodies = raw.find(pipeline.storage, feed.id, min(day_of.values()), max(day_of.values()))
     requested = {day for stored in bodies for day in stored.request.days}
     left_out = [ts for ts, day in day_of.items() if day in requested]
-    return rows.part(lambda key, ts: np.isin(ts, left_out if key.published_at is None else []))[0]
+    return rows.split(lambda key, ts: np.isin(ts, left_out if key.published_at is None else []))[0]
 
 
 def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:

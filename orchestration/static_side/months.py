@@ -72,7 +72,7 @@ def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None
     """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
     try:
         metric, zone = entry["metric"], entry["zone"]
-        return bulk.read(storage, LruCache(0), metric, zone, bulk.stored_month(metric, zone, entry["month"]))
+        return bulk.read_month_file(storage, LruCache(0), metric, zone, bulk.stored_month(metric, zone, entry["month"]))
     except DamagedFile as error:
         _LOG.error("not published: %s", error)
         return None

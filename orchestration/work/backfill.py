@@ -148,24 +148,24 @@ def queues_in_order(tasks: Iterable[Task]) -> list[list[Task]]:
     return sorted(queues.values(), key=place)
 
 
-def run(tasks: Sequence[Task], again: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
+def run(tasks: Sequence[Task], from_raw: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
     """Run the tasks, `workers` sources at once in processes of their own; yield each report as it comes.
 
-    `again`: parse the kept bytes, without the network. A source stays in one process at a time: in two each would only
-    wait for the other's turns. Where a process dies, the days of the tasks that are left fail; run the command again.
+    `from_raw`: parse the raw archive, without the network. A source stays in one process at a time: in two each would
+    only wait for the other's turns. If a process dies, the days of the tasks that are left fail; run the command again.
     """
     waiting = queues_in_order(tasks)
     if workers == 1 or len(waiting) == 1:
         pipeline = open_context()
         for task in tasks:
-            yield task, _run(pipeline, task, again)
+            yield task, _run(pipeline, task, from_raw)
         return
     running: dict[Future[RunReport], list[Task]] = {}
     with worker_pool(workers) as pool:
         try:
             while waiting or running:
                 while waiting and len(running) < workers:
-                    future = pool.submit(_run_in_worker, waiting[0][0], again)
+                    future = pool.submit(_run_in_worker, waiting[0][0], from_raw)
                     running[future] = waiting.pop(0)
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     report = future.result()
@@ -201,14 +201,14 @@ def _worker_context() -> PipelineContext:
     return open_context()
 
 
-def _run_in_worker(task: Task, again: bool) -> RunReport:
-    return _run(_worker_context(), task, again)
+def _run_in_worker(task: Task, from_raw: bool) -> RunReport:
+    return _run(_worker_context(), task, from_raw)
 
 
-def _run(pipeline: PipelineContext, task: Task, again: bool) -> RunReport:
+def _run(pipeline: PipelineContext, task: Task, from_raw: bool) -> RunReport:
     """Run one task. Whatever it raises fails its days and is logged; the other tasks go on."""
     with logged(task.name) as attempt:
-        return (reparse_days if again else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
+        return (reparse_days if from_raw else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
     return _failed(task, attempt.failure)
 
 

@@ -25,13 +25,13 @@ SHOWN_CAUSES = 3
 _ROW = "{:28} {:>5} {:>8} {:>7} {:>7} {:>6} {:>9} {:>9} {:>11}"
 
 
-def run(tasks: Sequence[Task], again: bool = False, history: bool = False) -> int:
+def run(tasks: Sequence[Task], from_raw: bool = False, history: bool = False) -> int:
     """Run every task, whatever fails; return the exit code (1: a day failed).
 
-    `again`: from the kept bytes. `history`: the days are old ones, so that the publishers are measured anew.
+    `from_raw`: from the raw archive. `history`: the days are old ones, so that the publishers are measured anew.
     """
     pipeline = open_context()
-    reports, failures = conclude(pipeline, tasks, backfill.run(tasks, again), history)
+    reports, failures = conclude(pipeline, tasks, backfill.run(tasks, from_raw), history)
     return list_unpublished(failures) or (1 if any(report.failed for report in reports) else 0)
 
 

@@ -34,7 +34,7 @@ def rebuild(feeds: Sequence[Feed], first: date | None, last: date | None) -> int
     tasks = plan(pipeline, feeds, first, last)
     absent = rebuild_absent(pipeline, tasks)
     changed, unreadable = resolve(pipeline, feeds, first, last)
-    code = commands.run(tasks, again=True, history=True)
+    code = commands.run(tasks, from_raw=True, history=True)
     print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
     for line in unreadable:
         sys.stderr.write(f"emds: {line}\n")

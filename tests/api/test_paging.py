@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from api.documents.catalogue_reader import Catalogue
 from api.http.document import Document
-from api.series.page import Page, answer
+from api.series.page import Page, read_page
 from api.series.query import Cursor, SeriesRequest
 from api.series.stored_rows import first_rows
 from tests.api.conftest import asking
@@ -113,11 +113,11 @@ def rows(page: Page) -> list[Any]:
 def test_pages_by_cursor_are_the_unpaged_window(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
-    whole = answer(*warehouse, SeriesRequest(**options, limit=5000))
+    whole = read_page(*warehouse, SeriesRequest(**options, limit=5000))
     assert not whole.truncated
     pages, cursor = [], None
     while True:
-        page = answer(*warehouse, SeriesRequest(**options, limit=limit, cursor=cursor))
+        page = read_page(*warehouse, SeriesRequest(**options, limit=limit, cursor=cursor))
         pages += rows(page)
         assert len(page.rows) <= limit
         assert page.sources == whole.sources
@@ -139,11 +139,11 @@ def test_going_on_by_the_effective_window_gives_every_row_once(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
     """Up with `start=<end>`, down with `end=<start>`: three fuels or ties fit each page."""
-    whole = rows(answer(*warehouse, SeriesRequest(**options, limit=5000)))
+    whole = rows(read_page(*warehouse, SeriesRequest(**options, limit=5000)))
     walked: list[Any] = []
     window = {"start": options["start"], "end": options["end"]}
     while True:
-        page = answer(*warehouse, SeriesRequest(**{**options, **window}, limit=limit))
+        page = read_page(*warehouse, SeriesRequest(**{**options, **window}, limit=limit))
         walked += rows(page)
         if page.following is None:
             break
@@ -154,8 +154,8 @@ def test_going_on_by_the_effective_window_gives_every_row_once(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(options=queries)
 def test_descending_is_ascending_turned_round(warehouse: tuple[Reader, Catalogue], options: dict[str, Any]) -> None:
-    up = answer(*warehouse, SeriesRequest(**{**options, "order": "asc"}, limit=5000))
-    down = answer(*warehouse, SeriesRequest(**{**options, "order": "desc"}, limit=5000))
+    up = read_page(*warehouse, SeriesRequest(**{**options, "order": "asc"}, limit=5000))
+    down = read_page(*warehouse, SeriesRequest(**{**options, "order": "desc"}, limit=5000))
     assert rows(down) == rows(up)[::-1]
 
 

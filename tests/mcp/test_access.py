@@ -49,7 +49,7 @@ def test_what_is_no_answer_of_a_data_tool_is_not_counted(mcp: Any, key: str) -> 
 
 
 def test_work_that_fails_gives_its_call_back(mcp: Any, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("api.series.page.answer", lambda *_: 1 / 0)
+    monkeypatch.setattr("api.series.page.read_page", lambda *_: 1 / 0)
     answer = mcp.ask(
         MODERN, "tools/call", name="get_history", arguments={"zone": "GB", "metric": "price", "api_key": key}
     )

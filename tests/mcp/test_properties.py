@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from api.access.values import Headers
 from api.http.problems import Problem
-from api.mcp.arguments import read
+from api.mcp.arguments import read_arguments
 from api.mcp.protocol import LEGACY, MODERN, SUPPORTED, CheckedRequest, ProtocolHeaders, exchange
 from api.mcp.tools import TOOLS
 
@@ -96,7 +96,7 @@ NAMES = st.sampled_from(["zone", "metric", "start", "end", "limit", "order", "in
 def test_arguments_are_taken_or_refused_with_a_reason(tool: str, sent: dict[str, Any]) -> None:
     arguments = TOOLS[tool].arguments
     try:
-        parsed = read(arguments, sent)
+        parsed = read_arguments(arguments, sent)
     except Problem as problem:
         reason = problem.detail
     else:

@@ -108,7 +108,7 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Seque
     findings: list[Finding] = []
     for key, readings in rows.readings.items():
         possible = ANY_TIME if days is None else possible_time(feed, days, now, key.metric)
-        findings += _part(key, readings, possible, accepted, aside)
+        findings += _split_readings(key, readings, possible, accepted, aside)
     _set_estimates_aside(accepted, aside)
     for key, readings in accepted.readings.items():
         findings += _frozen(key, readings)
@@ -150,7 +150,7 @@ class _Fault(NamedTuple):
     reason: str
 
 
-def _part(key: SeriesKey, readings: Readings, possible: Window, accepted: Rows, aside: Rows) -> list[Finding]:
+def _split_readings(key: SeriesKey, readings: Readings, possible: Window, accepted: Rows, aside: Rows) -> list[Finding]:
     """Parts one series into what is kept and what is set aside; of equal readings one stays."""
     ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
     again, conflict = _repeats(ts, values)

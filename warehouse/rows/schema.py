@@ -249,7 +249,7 @@ class Rows:
                 labels = (k.unit, k.resolution, k.published_at, k.basis, low, high, k.factors)
                 yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, *labels)
 
-    def part(self, wrong: Callable[[SeriesKey, Ints], Flags]) -> tuple[Rows, Rows]:
+    def split(self, wrong: Callable[[SeriesKey, Ints], Flags]) -> tuple[Rows, Rows]:
         """The rows of which `wrong` (by key and starts) is not true, with what the body says beside; and the others."""
         right, aside = Rows(), Rows()
         right.merge_notes(self)
