@@ -53,7 +53,7 @@ AMERICAN = {
 }
 """By the code that Form EIA-930 gives a balancing authority (https://www.eia.gov/electricity/gridmonitor/about)."""
 
-EUROPEAN = {zone.outside_names[0]: zone.eic for zone in TABLE if zone not in ENABLED} | {
+_EUROPEAN = {zone.outside_names[0]: zone.eic for zone in TABLE} | {
     "Albania": "10YAL-KESH-----5",
     "Bosnia and Herzegovina": "10YBA-JPCC-----D",
     "Kosovo": "10Y1001C--00100H",
@@ -64,6 +64,7 @@ EUROPEAN = {zone.outside_names[0]: zone.eic for zone in TABLE if zone not in ENA
     "Türkiye": "10YTR-TEIAS----W",
     "Ukraine": "10Y1001C--000182",
 }
+EUROPEAN = {name: eic for name, eic in _EUROPEAN.items() if eic not in {zone.eic for zone in ENABLED}}
 """Name -> the code under which ENTSO-E publishes its flows
 (https://www.entsoe.eu/data/energy-identification-codes-eic/)."""
 
