@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
 from api.documents.catalogue_reader import Catalogue
 from api.endpoints import query_parameters as query
 from api.endpoints.endpoint import Endpoint, of_one_zone, of_several_zones, takes
@@ -276,7 +278,7 @@ ENDPOINTS: dict[str, Endpoint] = {
 
 def listing(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
     """Return the body of `/catalog`: all that is held, and every path with its price."""
-    whole: dict[str, Any] = catalogue.document.json
+    whole = orjson.loads(catalogue.document.body)
     return {**whole, "endpoints": [_listed(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from msgspec import to_builtins
+
 from api.documents.published import filtered_snapshot, sample_brief, sample_latest
 from assets.documents.publish import publish
 from tests.assets.published_zones import HOUR, NOW, document, fill
+from warehouse.documents.present import Brief, Latest, Snapshot
 from warehouse.market.metric_definition import CurrentMix
 from warehouse.market.metrics import MIXES
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
+from warehouse.store.artefact import load_as
 from warehouse.store.layout import SNAPSHOT
 
 ZONE_FIELDS = {"attribution": str, "license": str}
@@ -78,6 +82,23 @@ def test_the_specifications_fields_and_types(world):
         check(member, ZONE_FIELDS | {"metrics": dict, "updated": int})
         latest = document(world, f"latest/{zone}.json")
         assert member["metrics"] == ({} if latest is None else latest["metrics"])
+
+
+def without_mixes(body):
+    """A body without the values by fuel, which are no fields of the types."""
+    return {name: part for name, part in body.items() if not any(mix.names(name) for mix in MIXES.values())}
+
+
+def test_documents_have_the_fields_of_their_types_and_no_others(world):
+    for zone in ("FR", "GB"):
+        fill(world, zone)
+    world.fold("GB", "generation", NOW - 2 * HOUR, [31.0], "1h", fuel="gas")
+    publish(world.storage, NOW + 60)
+    for name, kind in (("latest/GB.json", Latest), ("brief/GB.json", Brief), ("brief/FR.json", Brief)):
+        assert to_builtins(load_as(world.storage, name, kind)) == without_mixes(document(world, name))
+    snapshot = document(world, SNAPSHOT)
+    zones = {zone: without_mixes(member) for zone, member in snapshot["zones"].items()}
+    assert to_builtins(load_as(world.storage, SNAPSHOT, Snapshot)) == {**snapshot, "zones": zones}
 
 
 def test_a_zone_says_why_a_metric_is_missing(world):
