@@ -23,6 +23,7 @@ from assets.series_assets import raw_asset, series_asset
 from assets.sources import sources
 from assets.sql.database import resource
 from orchestration.jobs.alerts import alerts
+from orchestration.jobs.failed_runs import failed_runs
 from orchestration.jobs.live import LIVE, live_feeds
 from orchestration.jobs.schedules import PRIORITY, SCHEDULED, schedules_and_jobs
 from orchestration.jobs.service_assets import DELIVER, PAYMENTS, STATIC_SIDE, WEBHOOKS, service_assets, webhook_sensor
@@ -77,7 +78,7 @@ def build() -> dg.Definitions:
         assets=assets,
         jobs=jobs,
         schedules=schedules,
-        sensors=[alerts, webhook_sensor(next(job for job in jobs if job.name == DELIVER)), automation()],
+        sensors=[alerts, failed_runs, webhook_sensor(next(job for job in jobs if job.name == DELIVER)), automation()],
         resources={
             "warehouse": Warehouse(home=str(settings.home), feeds=mode),
             "duckdb": resource(settings.home.local),

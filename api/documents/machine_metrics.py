@@ -1,4 +1,4 @@
-"""What `/metrics` reports of machine and accounts: free disk, memory, payments by state, waiting webhook messages."""
+"""What `/metrics` reports of machine, accounts and runs: disk, memory, payments, webhook messages, failed runs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from api.access import webhooks
 from api.access.accounts_engine import AccountsUnavailable
 from api.access.x402.ledger import Ledger
 from api.service import Service
+from warehouse.documents.failed_runs import FailedRuns
+from warehouse.errors import StorageError
+from warehouse.store import layout
 
 
 class MachineMetrics(Collector):
@@ -24,6 +27,12 @@ class MachineMetrics(Collector):
         self._service = service
 
     def collect(self) -> Iterator[Metric]:
+        failed = CounterMetricFamily("emds_failed_runs", "Failed Dagster runs, by job.", labels=["job"])
+        with suppress(StorageError):
+            document = self._service.documents.get(layout.FAILED_RUNS)
+            for job, count in sorted(document.decode(FailedRuns).jobs.items()) if document else ():
+                failed.add_metric([job], count)
+        yield failed
         with suppress(OSError):
             free = shutil.disk_usage(self._service.storage.local).free
             yield GaugeMetricFamily("emds_disk_free_bytes", "Free bytes on the disk of the local folder.", free)

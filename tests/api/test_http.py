@@ -28,7 +28,7 @@ from api.http.codings import choose, pack, pack_well
 from api.mcp import endpoint
 from api.settings import Settings
 from orchestration.servers import serve
-from warehouse.documents import health
+from warehouse.documents import failed_runs, health
 from warehouse.documents.health import Health
 from warehouse.version import __version__
 
@@ -285,13 +285,16 @@ def test_counts_need_the_token(market: Any) -> None:
     assert re.search(rf'emds_build_info{{build="[0-9a-f]{{12}}",version="{re.escape(__version__)}"}} 1.0', answer.text)
 
 
-def test_metrics_report_disk_memory_payments_and_webhooks(market: Any) -> None:
+def test_metrics_report_disk_memory_payments_webhooks_and_failed_runs(market: Any) -> None:
+    failed_runs.note(market.storage, "live")
+    failed_runs.note(market.storage, "live")
     client = market.client(metrics_token="open-sesame")
     lines = client.get("/metrics", headers={"Authorization": "Bearer open-sesame"}).text.splitlines()
     told = {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:5] == "emds_")}
     assert told["emds_disk_free_bytes"] == pytest.approx(shutil.disk_usage(market.home).free, rel=0.1)
     assert 10e6 < told["emds_worker_resident_memory_bytes"] < 10e9
     assert told["emds_webhook_messages_waiting"] == 0
+    assert told['emds_failed_runs_total{job="live"}'] == 2
     assert "# TYPE emds_payments gauge" in lines
 
 

@@ -10,12 +10,16 @@ import dagster as dg
 import orjson
 import pytest
 
+from orchestration import definitions
 from orchestration.jobs import alerts
+from orchestration.jobs.failed_runs import failed_runs
 from orchestration.work.environment import open_context
 from tests.stand_ins.receiver import Receiver
 from warehouse.documents import health
+from warehouse.documents.failed_runs import FailedRuns
 from warehouse.documents.health import Health
 from warehouse.market import clock
+from warehouse.store import artefact, layout
 
 CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
 
@@ -128,3 +132,21 @@ def test_a_feed_whose_publisher_is_away_is_an_outage_though_no_run_fails(
         ("outage", "nyiso.load", "nyiso", "mis.nyiso.com answers 503"),
         ("recovered", "nyiso.load", None, None),
     ]
+
+
+def test_failed_runs_are_counted_by_job(tmp_path: Path) -> None:
+    """With the sensor that the daemon evaluates, for `/metrics`."""
+    pipeline, instance = open_context({"EMDS_HOME": str(tmp_path)}), dg.DagsterInstance.ephemeral()
+    for name in ("live", "retention", "live"):
+
+        @dg.job(name=name)
+        def job() -> None:
+            changed()
+
+        done = job.execute_in_process(instance=instance, raise_on_error=False)
+        [event] = [event for event in done.all_events if event.event_type_value == "PIPELINE_FAILURE"]
+        context = dg.build_run_status_sensor_context("failed_runs", event, instance, done.dagster_run)
+        failed_runs(context.for_run_failure(), warehouse=pipeline)
+    counted = artefact.load_as(pipeline.storage, layout.FAILED_RUNS, FailedRuns)
+    assert counted == FailedRuns({"live": 2, "retention": 1})
+    assert failed_runs in (definitions.build().sensors or ())
