@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.pages.browser import api, in_chromium
-from tests.pages.conftest import NOW, wave
+from tests.pages.browser import api, in_chromium, touch
+from tests.pages.conftest import AUCTION, DAY_AHEAD, NO_PRICE, NOW, PREDISPATCH, wave
 from warehouse.market.clock import HOUR, instant
+from warehouse.market.zones import ZONES
 
 pytestmark = in_chromium
 CUT = """() => {
@@ -124,3 +127,16 @@ def test_hours_by_an_operators_forecast_are_marked(
     window = page.inner_text("#window")
     assert window.startswith(said)
     assert ("The forecast was published at " in window) == ("forecast: " in said)
+
+
+def test_the_panel_names_cheapest_hours_wherever_windows_has_them(visit: Callable[..., Any], address: str) -> None:
+    page = visit()
+    known = {zone: api(address, f"/v1/windows/{zone}?sample=true") for zone in ZONES if zone not in NO_PRICE}
+    assert sum(answer["available"] for answer in known.values()) == len([*AUCTION, *DAY_AHEAD, *PREDISPATCH])
+    for zone, answer in known.items():
+        touch(page, zone)
+        said = page.inner_text("#window")
+        assert said.startswith("Cheapest 3 hours ahead" if answer["available"] else "No future prices"), zone
+        if answer["available"]:
+            start = datetime.fromtimestamp(answer["start"], ZoneInfo(ZONES[zone].tz))
+            assert f": {start:%a} {start.day} {start:%b, %H:%M} " in said, zone
