@@ -121,7 +121,7 @@ def test_capitals_lie_in_their_zones() -> None:
 
 @pytest.mark.parametrize(("setting", "are_offered"), [("europe", True), ("DK-2", False)])
 def test_tiles_are_offered_for_the_sets_with_a_name_alone(setting: str, are_offered: bool) -> None:
-    code = "from api.endpoints.table import ENDPOINTS; print([*(e.path for e in ENDPOINTS.values() if 'zones.' in e.path)])"
+    code = "from api.endpoints.table import ENDPOINTS; print([each.path for each in ENDPOINTS.values()])"
     environ = os.environ | {"EMDS_ZONES": setting}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert "/v1/geo/zones.fgb" in done.stdout
