@@ -90,3 +90,34 @@ def test_overlapping_inputs_give_each_face_one_owner() -> None:
     built = footprints.coverage({"A": box(8, 48, 9, 49), "B": box(8.9, 47.9, 10, 49.1)}, "EPSG:3035", COARSE)
     assert checks.coverage(built) == []
     assert built["A"].area == pytest.approx(1, abs=0.01), "the first zone has what both claim"
+
+
+def test_zones_share_out_the_whole_of_their_country() -> None:
+    """A strip of coast goes to the zone behind it, a strip that no cut covers to the zone beside it; an island stays."""
+    country = [shapely.MultiPolygon([box(0, 0, 4, 4), box(30, 30, 31, 31)])]
+    south = shapely.union(box(0, 0, 4, 1.95), box(0, 1.95, 0.004, 4))
+    north = shapely.union(box(0, 2, 3.99, 4), box(0, 0, 0.004, 2))
+    shared = footprints._share_out(country, {"S": south, "N": north})
+    assert shapely.intersection(shared["S"], shared["N"]).area == 0
+    assert shapely.union(shared["S"], shared["N"]).area == pytest.approx(16)
+    assert shapely.intersection(shared["S"], box(0, 2.1, 4, 4)).area == 0
+    assert shapely.intersection(shared["N"], box(0, 0, 4, 1.9)).area == 0
+    assert shared["N"].covers(shapely.Point(3.995, 3))
+
+
+def test_a_harbour_counts_as_land_within_its_box() -> None:
+    city = shapely.union(box(0, 0, 1, 1), box(1.015, 0, 2, 1))
+    zone = Footprint("X", "countries", ("Land",), harbour=(0.9, 0.4, 1.1, 0.6))
+    shape = footprints._footprint(zone, polygons(countries={"Land": [city]}))
+    assert shape.covers(shapely.Point(1.0075, 0.5))
+    assert not shape.covers(shapely.Point(1.0075, 0.8))
+
+
+def test_a_narrow_gap_that_zones_enclose_is_closed() -> None:
+    boxes = {"W": box(8, 48, 9, 49), "E": box(9.001, 48, 10, 49), "N": box(8, 49, 10, 50), "S": box(8, 47, 10, 48)}
+    areas = {zone: shapely.segmentize(shape, 0.01) for zone, shape in boxes.items()}
+    gaping = footprints.coverage(areas, "EPSG:3035", COARSE)
+    assert checks.coverage(gaping) + checks.enclosed_slivers(gaping) != []
+    closed = footprints.coverage(areas, "EPSG:3035", COARSE, gap_m=200)
+    assert checks.coverage(closed) + checks.enclosed_slivers(closed) == []
+    assert shapely.intersection(closed["W"], closed["E"]).length > 0.9
