@@ -93,7 +93,7 @@ def test_overlapping_inputs_give_each_face_one_owner() -> None:
 
 
 def test_zones_share_out_the_whole_of_their_country() -> None:
-    """A strip of coast goes to the zone behind it, a strip that no cut covers to the zone beside it; an island stays."""
+    """A strip of coast goes to the zone behind it, one that no cut covers to the zone beside it; islands stay out."""
     country = [shapely.MultiPolygon([box(0, 0, 4, 4), box(30, 30, 31, 31)])]
     south = shapely.union(box(0, 0, 4, 1.95), box(0, 1.95, 0.004, 4))
     north = shapely.union(box(0, 2, 3.99, 4), box(0, 0, 0.004, 2))
