@@ -171,6 +171,8 @@ GEOGRAPHY: dict[str, Schema] = {
              or_null(record(("published_at", "When the newest of it was published.", "instant"), *_STEPS)))))),
         ("mix", "Generation by fuel over the last hours; null where the zone publishes none.", _PARTS),
         ("borders", "Net import by border over the last hours; null where there is none.", _PARTS),
+        ("wind_solar", "Forecast share of wind and solar in demand, hour by hour; null if it is unknown.",
+         or_null(record("unit", *_STEPS))),
         "attribution", "license"),
     "OgcLink": record(
         ("href", "Address.", text(format="uri-reference")),

@@ -115,6 +115,13 @@ def metric_histories(
     return hours, metrics
 
 
+def shares_ahead(shares: RowColumns, now: int) -> dict[str, Any] | None:
+    """Return the hourly forecast share of wind and solar in demand from the current hour on; None if it is unknown."""
+    window = Window(now - now % HOUR, now - now % HOUR + HOUR + _AHEAD)
+    values = _rounded_values(step_means(shares, window, HOUR), "%") if len(shares) else []
+    return {"unit": "%", **_trimmed(window.start, HOUR, values)} if _known_steps(values) else None
+
+
 def _day_ahead(reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, now: int) -> RowColumns | None:
     """Return the day-ahead prices from 30 days back to the last known; None if they are not a series of their own."""
     named = Metric.PRICE_DAY_AHEAD

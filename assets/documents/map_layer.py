@@ -53,6 +53,7 @@ def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, n
             "metrics": metrics,
             "mix": map_history.parts(mix, "fuel", now),
             "borders": map_history.parts(borders, "counterparty", now),
+            "wind_solar": map_history.shares_ahead(figures.shares, now),
         }
     return ZoneParts(bands, flows, hours, history)
 

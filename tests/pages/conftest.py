@@ -87,6 +87,7 @@ def sources() -> dict[str, Source]:
                 _feed("toy.mix", Metric.MIX, ("GB", "DE-LU"), "30m"),
                 _feed("toy.estimate", Metric.CARBON_ESTIMATE, ESTIMATED, "1h"),
                 _feed("toy.expected", Forecast.DEMAND, EXPECTED, "1h"),
+                _feed("toy.mix-ahead", Forecast.MIX, ("ES",), "1h"),
                 _feed("toy.auction", Metric.PRICE_DAY_AHEAD, DAY_AHEAD, "1h"),
                 _feed("toy.predispatch", Forecast.PRICE, PREDISPATCH, "1h"),
                 _feed("toy.carbon-ahead", Forecast.CARBON_INTENSITY, ("GB",), "1h"),
@@ -110,6 +111,8 @@ def wave(zone: str, metric: str, ts: int) -> float:
     match metric:
         case "demand_forecast":
             return 1.05 * wave(zone, "demand", ts)
+        case "mix_forecast":
+            return 0.3 * SIZES_MW[zone] * (2 + math.sin(ts / DAY * math.tau))
         case "price_day_ahead" | "price_forecast":
             return wave(zone, "price", ts) + 10
         case "carbon_intensity_forecast":
@@ -159,7 +162,8 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     }.get(actual_of(metric), "MW")
     ahead = range(last + HOUR, TOMORROW_ENDS, HOUR)
     if isinstance(metric, Forecast):
-        key = SeriesKey(zone, metric, unit, "1h", published_at=last, basis="body")
+        fuel = "wind_onshore" if metric is Forecast.MIX else None
+        key = SeriesKey(zone, metric, unit, "1h", fuel, published_at=last, basis="body")
         rows.extend(key, [last, *ahead], [wave(zone, metric, ts) for ts in (last, *ahead)])
         return
     if metric is Metric.GENERATION:

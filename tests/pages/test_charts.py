@@ -91,6 +91,25 @@ def test_what_an_operator_expects_is_a_line_of_its_own(visit: Callable[..., Any]
     assert len(known["hours"]["values"]) == 7 * 24, "as the free document says it"
 
 
+def test_the_panel_states_the_share_of_wind_and_solar_tomorrow(visit: Callable[..., Any], address: str) -> None:
+    page = visit("/#metric=demand&zone=ES")
+    ready(page)
+    begin = instant("2026-11-20T23:00:00Z")
+    hours = [begin + hour * HOUR for hour in range(24)]
+    shares = [round(100 * wave("ES", "mix_forecast", ts) / wave("ES", "demand_forecast", ts)) for ts in hours]
+    best = [sum(shares[hour : hour + 3]) / 3 for hour in range(22)]
+    hour = best.index(max(best))
+    said = f"Wind and solar tomorrow: about {sum(shares) / 24:.0f}% of demand by operator forecast, highest from "
+    assert page.inner_text("#wind-solar") == (f"{said}{hour:02}:00 CET to {hour + 3:02}:00 CET ({max(best):.0f}%).")
+    known = api(address, "/v1/geo/live/ES")["wind_solar"]
+    assert (known["unit"], len(known["values"])) == ("%", 33)
+    assert known["values"][9:] == shares
+    page = visit("/#metric=demand&zone=GB")
+    ready(page)
+    assert page.locator("#wind-solar").count() == 0
+    assert api(address, "/v1/geo/live/GB")["wind_solar"] is None
+
+
 def test_a_zone_with_real_time_prices_has_its_auction_as_a_line_and_its_cheapest_hours(
     visit: Callable[..., Any],
 ) -> None:

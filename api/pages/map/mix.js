@@ -1,6 +1,7 @@
 // The mix of the newest whole hour as bars, the largest fuel first. Storage that charges has a pale bar and a minus.
 
 import { el } from './dom.js';
+import { cheapest, midnight, points } from './figures.js';
 import { fuelColour, fuelName } from './plants.js';
 import { number, time } from './words.js';
 
@@ -10,6 +11,19 @@ function wholeStep({ step, parts }) {
   const series = Object.values(parts);
   return series[0].findLastIndex((_, i) => series.some((values) => values[i] !== null)
     && series.every((values) => values[i] !== null || (values[i - day] ?? null) === null));
+}
+
+const DAY = 86400;
+
+/** Returns a sentence on tomorrow's forecast share of wind and solar in demand; null unless every hour of the day is known. */
+export function tomorrow(shares, now, tz) {
+  const day = (days) => new Date(Date.parse(new Date(now * 1000).toLocaleDateString('sv-SE', { timeZone: tz })) + days * DAY * 1000).toISOString().slice(0, 10);
+  const [begin, end] = [midnight(day(1), tz), midnight(day(2), tz)];
+  const values = points(shares).filter(([ts]) => ts >= begin && ts < end).map(([, value]) => value);
+  if (values.length < (end - begin) / shares.step || values.includes(null)) return null;
+  const best = cheapest({ start: begin, step: shares.step, values: values.map((value) => -value) }, begin, 3);
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return `Wind and solar tomorrow: about ${number(mean, 0)}% of demand by operator forecast, highest from ${time(best.start, tz, false)} to ${time(best.end, tz, false)} (${number(-best.mean, 0)}%).`;
 }
 
 /** A heading and a list for the mix of a zone's free document; null where no hour is whole. */

@@ -6,7 +6,7 @@ import { el, isStatic, replace } from './dom.js';
 import { newest, points } from './figures.js';
 import * as history from './history.js';
 import * as key from './key.js';
-import { bars } from './mix.js';
+import { bars, tomorrow } from './mix.js';
 import { absence, nameOf, quantity, rank, refusal, time } from './words.js';
 
 const METRICS = ['price', 'demand', 'interchange', 'carbon'];
@@ -76,19 +76,21 @@ export async function fill(view, zones, now, actions) {
   if (!actions.isCurrent()) return;
   await history.show({ ...view, span: history.spanShown(view, body, now) }, zones, body, now, actions);
   if (!actions.isCurrent()) return;
-  rest(zone, body, view.metric);
+  rest(zone, body, view.metric, now);
   await exact(view, zone, actions);
 }
 
-function rest(zone, body, metric) {
+function rest(zone, body, metric, now) {
   const place = document.getElementById('panel-rest');
   const mix = body.mix && Object.values(body.mix.parts).some((values) => values.some((value) => value > 0));
   const mixBars = mix && bars(body.mix, zone.tz);
+  const share = body.wind_solar && tomorrow(body.wind_solar, now, zone.tz);
   const mixPlace = el('div', { class: 'chart-place stack' });
   const bordersPlace = el('div', { class: 'chart-place' });
   replace(place, ...[
     metric === 'carbon' ? null : current(zone),
     mixBars || null,
+    share ? el('p', { id: 'wind-solar' }, share) : null,
     mix ? el('h3', {}, `Generation mix, 48 h, ${body.mix.unit}`) : null, mix ? mixPlace : null,
     metric === 'carbon' ? current(zone) : null,
     body.borders ? el('h3', {}, 'Net import by border, 48 h, MW') : null, body.borders ? bordersPlace : null,
