@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -22,6 +22,7 @@ TITLES: Mapping[Metric, str] = {
     Metric.CARBON: "Carbon intensity",
 }
 """The metrics that have images, each with its name there."""
+_AHEAD_NOTES = {"forecast": "expected by the operator", "day_ahead": "day-ahead auction"}
 _NO_VALUE = "This value is not available now."
 _WITHHELD = "The terms of the publisher do not allow this service to show it."
 
@@ -59,7 +60,10 @@ class ZoneFigure:
     ts: int = 0
     expected_by: int | None = None
     hours: Hours | None = None
-    forecast: Hours | None = None
+    ahead: Hours | None = None
+    """Values of another series that are known ahead: a forecast, or the auction of a zone with a real-time price."""
+    ahead_note: str = ""
+    """What they are."""
 
     @property
     def quantity(self) -> str:
@@ -91,7 +95,6 @@ def read(documents: DocumentCache, zone_id: str, metric: Metric) -> ZoneFigure:
     reason = _refusal(catalogue, zone_id, stored, metric)
     if not reason and (history is None or own.get(metric) is None):
         reason = _NO_VALUE
-    terms = catalogue.terms(zone_id, stored, frozenset())
     is_estimate = metric is Metric.CARBON and own.get("carbon_basis") == "estimate"
     figure = ZoneFigure(
         zone=zone_id,
@@ -101,19 +104,31 @@ def read(documents: DocumentCache, zone_id: str, metric: Metric) -> ZoneFigure:
         tz=ZoneInfo(market.tz),
         reason=reason,
         simulated=catalogue.simulated,
-        license=terms["license"],
-        attribution=terms["attribution"],
+        **_terms(catalogue, zone_id, [stored]),
     )
     if reason or history is None:
         return figure
-    series: Mapping[str, Any] = history.json["metrics"].get(metric, {})
+    series: Mapping[str, Any] | None = history.json["metrics"].get(metric)
+    if series is None:
+        return replace(figure, reason=_NO_VALUE)
     newest = {name: own[f"{metric}_{name}"] for name in ("unit", "ts", "expected_by")}
-    hours, forecast = (_hours(series.get(name)) for name in ("hours", "forecast"))
-    return replace(figure, value=own[metric], now=history.json["generated"], hours=hours, forecast=forecast, **newest)
+    figure = replace(figure, value=own[metric], now=history.json["generated"], hours=_hours(series["hours"]), **newest)
+    ahead = {"forecast": f"{stored}_forecast", "day_ahead": market.day_ahead_metric}
+    for name, of_ahead in ahead.items():
+        if of_ahead and series.get(name):
+            terms = _terms(catalogue, zone_id, [stored, of_ahead])
+            return replace(figure, ahead=_hours(series[name]), ahead_note=_AHEAD_NOTES[name], **terms)
+    return figure
 
 
-def _hours(means: Mapping[str, Any] | None) -> Hours | None:
-    return None if means is None else Hours(means["start"], means["values"])
+def _hours(means: Mapping[str, Any]) -> Hours:
+    return Hours(means["start"], means["values"])
+
+
+def _terms(catalogue: Catalogue, zone_id: str, stored: Iterable[str]) -> dict[str, Any]:
+    """Return {license, attribution} of some series, each text once."""
+    terms = [catalogue.terms(zone_id, series, frozenset()) for series in stored]
+    return {name: "; ".join(dict.fromkeys(of[name] for of in terms if of[name])) for name in ("license", "attribution")}
 
 
 def _refusal(catalogue: Catalogue, zone_id: str, stored: str, metric: Metric) -> str:

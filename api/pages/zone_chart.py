@@ -24,10 +24,10 @@ class ZoneChart:
     """Paths and labels in pixels of the image."""
 
     line: str
-    forecast: str
+    ahead_line: str
     grid: str
     now: float
-    ahead: float
+    ahead_width: float
     """The width of what lies ahead of `now`."""
     levels: tuple[tuple[float, str], ...]
     days: tuple[tuple[float, str], ...]
@@ -37,11 +37,11 @@ def draw(figure: ZoneFigure) -> ZoneChart | None:
     """Return the chart of a figure; None if fewer than two hours are known."""
     hour = figure.now - figure.now % HOUR
     actual = _known(figure.hours, hour - 2 * DAY + HOUR)
-    expected = _known(figure.forecast, hour + HOUR)
-    values = [value for _, value in (*actual, *expected) if value is not None]
+    beyond = _known(figure.ahead, hour + HOUR)
+    values = [value for _, value in (*actual, *beyond) if value is not None]
     if len(values) < 2:
         return None
-    start, end = hour - 2 * DAY + HOUR, max(ts for ts, _ in (*actual, *expected, (hour, 0))) + HOUR
+    start, end = hour - 2 * DAY + HOUR, max(ts for ts, _ in (*actual, *beyond, (hour, 0))) + HOUR
     low, high = min(values), max(values)
     # Demand does not start at zero: its swing is what the chart shows. A flat line lies in the middle.
     bottom, top = (low, high) if high > low else (low - 1, high + 1)
@@ -64,10 +64,10 @@ def draw(figure: ZoneFigure) -> ZoneChart | None:
     grid += "".join(f"M{x(ts):g} {TOP}V{BOTTOM}" for ts in midnights)
     return ZoneChart(
         line=path(actual),
-        forecast=path(expected),
+        ahead_line=path(beyond),
         grid=grid,
         now=x(figure.now),
-        ahead=round(RIGHT - x(figure.now), 1),
+        ahead_width=round(RIGHT - x(figure.now), 1),
         levels=tuple((y(level) + 4, number(level)) for level in sorted(levels)),
         days=tuple((x(ts), f"{utc(ts).astimezone(figure.tz):%a %-d}") for ts in midnights if ts < end - _LABEL_S),
     )

@@ -16,6 +16,7 @@ from tests.api.conftest import NOW, Rig
 from warehouse.market.clock import DAY, HOUR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
+from warehouse.store import layout
 
 SVG = "{http://www.w3.org/2000/svg}"
 MOST_BYTES = {"embed": 8000, "badge": 2000}
@@ -122,7 +123,7 @@ def test_the_chart_has_each_hour_and_what_is_known_ahead() -> None:
     start, end = HOUR_NOW - 47 * HOUR, HOUR_NOW + 31 * HOUR
     assert drawn_values(chart.line, 23, 100, start, end) == {start + HOUR * place: 100 - place for place in range(78)}
     assert LEFT < chart.now < RIGHT
-    assert chart.ahead == pytest.approx(RIGHT - chart.now)
+    assert chart.ahead_width == pytest.approx(RIGHT - chart.now)
     assert [text for _, text in chart.days] == ["Sun 29", "Mon 30", "Tue 31"]
 
 
@@ -130,14 +131,30 @@ def test_missing_hours_are_gaps_and_a_forecast_is_a_line_of_its_own() -> None:
     values: list[int | None] = [10 + place % 5 for place in range(48)]
     values[20:23] = [None] * 3
     expected = Hours(HOUR_NOW - DAY, [7] * 30)
-    chart = draw(figure(hours=Hours(HOUR_NOW - 47 * HOUR, values), forecast=expected))
+    chart = draw(
+        figure(hours=Hours(HOUR_NOW - 47 * HOUR, values), ahead=expected, ahead_note="expected by the operator")
+    )
     assert chart is not None
     assert chart.line.count("M") == 2
     start, end = HOUR_NOW - 47 * HOUR, HOUR_NOW + 6 * HOUR
     drawn = drawn_values(chart.line, 7, 14, start, end)
     assert drawn == {start + HOUR * place: value for place, value in enumerate(values) if value is not None}
-    assert drawn_values(chart.forecast, 7, 14, start, end) == {HOUR_NOW + HOUR * i: 7 for i in range(1, 6)}
-    assert "dashed: expected by the operator" in embed(figure(forecast=expected))
+    assert drawn_values(chart.ahead_line, 7, 14, start, end) == {HOUR_NOW + HOUR * i: 7 for i in range(1, 6)}
+    assert "dashed: expected by the operator" in embed(figure(ahead=expected, ahead_note="expected by the operator"))
+
+
+def test_the_auction_of_a_real_time_market_is_a_line_of_its_own_with_its_terms(everywhere: Rig) -> None:
+    hours, ahead = ({"start": HOUR_NOW - 5 * HOUR, "step": HOUR, "values": values} for values in ([40] * 6, [33] * 12))
+    newest = {"price": 40, "price_unit": "USD/MWh", "price_ts": HOUR_NOW, "price_expected_by": None}
+    everywhere.put_document(layout.LIVE, {"features": [{"id": "US-NYISO", "properties": newest}]})
+    metrics = {"price": {"hours": hours, "forecast": None, "day_ahead": ahead}}
+    everywhere.put_document(layout.live_history("US-NYISO"), {"generated": NOW, "metrics": metrics})
+    text = everywhere.client().get("/embed/US-NYISO.svg").text
+    assert "dashed: day-ahead auction" in text
+    series = everywhere.client().get("/catalog").get_json()["zones"]["US-NYISO"]["metrics"]["price_day_ahead"]
+    assert series["attribution"]
+    assert series["attribution"] in "".join(ElementTree.fromstring(text).itertext())
+    assert text.count('class="f"') == 1
 
 
 def test_a_day_begins_at_midnight_where_clocks_are_half_an_hour_off() -> None:
@@ -160,7 +177,11 @@ def test_the_longest_series_and_terms_fit() -> None:
         "license": "Licence <4.0> " * (LONGEST_TERMS // 28),
     }
     own = figure(
-        hours=Hours(HOUR_NOW - 47 * HOUR, large), forecast=Hours(HOUR_NOW, large[:49]), value=-200_000, **terms
+        hours=Hours(HOUR_NOW - 47 * HOUR, large),
+        ahead=Hours(HOUR_NOW, large[:49]),
+        ahead_note="expected by the operator",
+        value=-200_000,
+        **terms,
     )
     assert len(embed(own).encode()) < MOST_BYTES["embed"]
     assert len(badge(own).encode()) < MOST_BYTES["badge"]
