@@ -74,7 +74,7 @@ def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str
     return {
         "now": now,
         "sources": [
-            _entry(source, zone, [(feed, known.get((feed.id, zone))) for feed in feeds], now, serving)
+            _describe_source(source, zone, [(feed, known.get((feed.id, zone))) for feed in feeds], now, serving)
             | ({"last_error": _UNREADABLE} if source in unreadable else {})
             for (source, zone), feeds in sorted(carriers.items())
         ],
@@ -100,7 +100,7 @@ def _by_feed_and_zone(document: Document) -> dict[tuple[str, str], Health]:
     return {(one.feed, one.zone): one for one in document.decode(HealthDocument).feeds}
 
 
-def _entry(
+def _describe_source(
     source: str,
     zone: str,
     carriers: Sequence[tuple[CatalogueFeed, Health | None]],

@@ -125,7 +125,7 @@ def _month(
                 feed_stats.add(measured[feed_id], metric, own, month == first)
     asked = attempts_of[month]
     ids = [i for i, stats in sorted(measured.items()) if stats.rows or i in asked]
-    return [_entry(measured[i], asked.get(i, NO_ATTEMPTS), i in kept_out) for i in ids]
+    return [_describe_month(measured[i], asked.get(i, NO_ATTEMPTS), i in kept_out) for i in ids]
 
 
 def _attempts(storage: Storage, month: str) -> dict[str, Attempts]:
@@ -150,7 +150,7 @@ def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _entry(measured: FeedStats, attempted: Attempts, is_withheld: bool) -> Entry:
+def _describe_month(measured: FeedStats, attempted: Attempts, is_withheld: bool) -> Entry:
     feed, month = measured.feed, measured.month
     by = [
         {"metric": metric, "unit": unit, **_spread(np.concatenate(parts), 4)}

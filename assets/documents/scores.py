@@ -123,7 +123,7 @@ def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: 
         of_fuel = _of_fuel(versions, fuel)
         own = np.array([label.fuel == fuel for label in actual.labels], np.bool_)
         readings = actual.take(own[actual.label]) if len(actual) else actual
-        entry = _entry(feed, zone, metric, window, of_fuel, readings)
+        entry = _score_feed(feed, zone, metric, window, of_fuel, readings)
         yield entry if fuel is None else _with_fuel(entry, fuel, capacity.get(fuel))
 
 
@@ -143,7 +143,7 @@ def _capacity(storage: Storage, zone: str, at: int) -> dict[str, float]:
     return {fuel: float(value) for fuel, value in by_fuel.items() if fuel and value > 0}
 
 
-def _entry(
+def _score_feed(
     feed: Feed, zone: str, metric: Forecast, window: Window, versions: Versions, actual: RowColumns
 ) -> dict[str, Any]:
     newest = versions.labels[versions.label[versions.ts.argmax()]]

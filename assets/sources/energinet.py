@@ -69,7 +69,7 @@ VIKING = utc_stamp("2023-12-01T00:00Z")
 
 def parse_price(body: bytes, request: Request) -> Rows:
     """`price` rows, EUR/MWh, of our zones."""
-    answer = _answer(body)
+    answer = _read_object(body)
     name = member(answer, "dataset", str)
     if name not in PRICES:
         raise FeedChanged(f"unknown data set {name[:40]!r}")
@@ -86,7 +86,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
 def parse_flows(body: bytes, request: Request) -> Rows:
     """`interchange` rows of DK-1's borders, and their sum where none is missing. Columns are the list of borders."""
     rows, net = Rows(), SeriesKey("DK-1", Metric.INTERCHANGE, "MW", "5m")
-    for record in _records(_answer(body)):
+    for record in _records(_read_object(body)):
         if member(record, "PriceArea", str) != "DK1":
             continue
         ts = _on_grid(member(record, "Minutes5UTC"), 300)
@@ -102,7 +102,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 def parse_carbon(dataset: str, metric: Metric | Forecast, body: bytes, request: Request) -> Rows:
     """Return DK-1's five-minute values in g/kWh. Raises FeedChanged, NotPublished."""
-    answer, rows = _answer(body), Rows()
+    answer, rows = _read_object(body), Rows()
     if answer.get("dataset", dataset) != dataset:
         raise FeedChanged(f"the response is of {str(answer['dataset'])[:40]!r}, not of {dataset}")
     for record in _records(answer):
@@ -114,7 +114,7 @@ def parse_carbon(dataset: str, metric: Metric | Forecast, body: bytes, request: 
     return rows
 
 
-def _answer(body: bytes) -> dict[str, Any]:
+def _read_object(body: bytes) -> dict[str, Any]:
     """The body's object."""
     answer = json_of(body)
     if not isinstance(answer, dict):

@@ -152,7 +152,7 @@ def _record(folder: Path, scratch: Path, feeds: Sequence[Feed], mode: str) -> No
         for number, answer in enumerate(last.values(), start=1):
             file = f"{feed.source}/{_name(answer.request, number)}"
             (folder / file).write_bytes(answer.body)
-            entries.append(_entry(file, answer, mode))
+            entries.append(_manifest_entry(file, answer, mode))
     (folder / "MANIFEST.json").write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
     scrubbed = sum(entry["fidelity"] != "EXACT" for entry in entries)
     print(f"recorded {len(entries)} answers in {folder} ({scrubbed} with secrets replaced)")
@@ -165,7 +165,7 @@ def _name(request: Request, number: int) -> str:
     return "_".join(filter(None, (product, first, f"{number:03d}", *places))) + f".{request.ext}"
 
 
-def _entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]:
+def _manifest_entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]:
     request = answer.request
     address = with_query(request.url, request.params)
     return {

@@ -202,7 +202,7 @@ class Ledger:
         """Return rows whose money may have moved unseen, by id: first those after `after`, then from the start."""
         query = select(*_ENTRY).where(_C.state == "unknown").order_by(_C.id <= after, _C.id).limit(limit)
         with self._database.connect() as connection:
-            return [_entry(row) for row in connection.execute(query).mappings()]
+            return [_ledger_entry(row) for row in connection.execute(query).mappings()]
 
     def counts(self) -> dict[str, int]:
         """Return how many payments are in each state."""
@@ -252,7 +252,7 @@ class Ledger:
     def _first(self, *conditions: ColumnElement[bool]) -> LedgerEntry | None:
         with self._database.connect() as connection:
             row = connection.execute(select(*_ENTRY).where(*conditions)).mappings().first()
-        return _entry(row) if row else None
+        return _ledger_entry(row) if row else None
 
     def _change(self, entry: LedgerEntry, now: int, values: Mapping[str, object]) -> LedgerEntry | None:
         mine = (_C.id == entry.id, _C.attempt == entry.attempt, _C.state == entry.state)
@@ -267,7 +267,7 @@ class Ledger:
         # Neither signature nor header: until a payment is settled they are a bearer's cheque.
         names = ("payer", "nonce", "path", "amount", "version", "facilitator", "tx", "error")
         _LOG.info("%s", orjson.dumps({"payment": row["state"]} | {name: row[name] for name in names}).decode())
-        return _entry(row)
+        return _ledger_entry(row)
 
 
 _TERMS = tuple(PaymentTerms.__slots__)
@@ -286,6 +286,6 @@ def _stored(answer: WholeAnswer) -> dict[str, Any]:
     return {"answer_body": answer.body, "answer_headers": orjson.dumps(answer.headers).decode()}
 
 
-def _entry(row: RowMapping) -> LedgerEntry:
+def _ledger_entry(row: RowMapping) -> LedgerEntry:
     terms = PaymentTerms(**{name: row[name] for name in _TERMS})
     return LedgerEntry(terms=terms, **{name: row[name] for name in _OWN})
