@@ -87,7 +87,7 @@ def _month(folder: Folder) -> str:
 
 def _response(folder: Folder) -> str:
     request = Request("neso.demand", "https://example.org/", days=(date(2026, 11, 20),), ext="json")
-    key = raw.keep(folder, request, b'{"schema":6,"sha256":"0"}', 1, "simulated")
+    key = raw.KeptAnswers(folder, request.feed).keep(request, b'{"schema":6,"sha256":"0"}', 1, "simulated")
     assert key is not None
     return key
 
