@@ -1,4 +1,4 @@
-// The API as the page calls it: free documents, and exact figures with the visitor's own key. One place for refusals.
+// Sends the page's requests to the API: free documents, and exact values with the visitor's key. Errors become `Refused`.
 
 import { isStatic } from './dom.js';
 import * as key from './key.js';
@@ -6,8 +6,8 @@ import * as key from './key.js';
 const ROOT = new URL('.', document.baseURI);
 const PATHS = { price: 'price', demand: 'demand', interchange: 'interchange', carbon: 'carbon' };
 
-/** An answer other than 2xx, or none that can be read; `status` 0: the service was not reached. `wait`: seconds until the next
- *  try. `type`: the last part of the problem's type. */
+/** A response other than 2xx, or one that cannot be read. `status` is 0 if the service was not reached. `wait`: seconds until the
+ *  next try. `type`: the last part of the problem's type. */
 export class Refused extends Error {
   constructor(status, detail, wait, type = '') {
     super(detail);
@@ -35,7 +35,7 @@ async function get(path, query = {}, options = {}) {
   return { body, stale: response.headers.get('X-EMDS-Stale') === 'true' };
 }
 
-/** The path of a free document: among files its name has an extension. */
+/** Returns the path of a free document. Files have an extension. */
 const named = (path, extension = 'json') => (isStatic ? `${path}.${extension}` : path);
 const historyPath = (zone) => named(`v1/geo/live/${zone}`);
 
@@ -49,24 +49,24 @@ export const status = () => get(named('v1/status'));
 
 const withKey = () => ({ headers: { Authorization: `Bearer ${key.stored()}` } });
 
-/** The brief of a zone; counts as one answer of the visitor's key. */
+/** Fetches the brief of a zone. Uses one request of the visitor's key. */
 export const brief = (zone) => get(`v1/brief/${zone}`, {}, withKey());
 
-/** Exact means between two instants (Unix seconds) by `interval`; counts as one answer of the visitor's key. */
+/** Fetches exact means between two times (Unix seconds) by `interval`. Uses one request of the visitor's key. */
 export const exactMeans = (metric, zone, start, end, interval) =>
   get(`v1/${PATHS[metric]}/${zone}`, { interval, start, end, limit: 5000 }, withKey());
 
 export const signUp = (email) =>
   get('v1/keys/signup', {}, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email }) });
 
-/** A text of this service. */
+/** Fetches a text of this service. */
 export async function text(path) {
   const answer = await fetch(new URL(path, ROOT)).catch(() => null);
   if (!answer?.ok) throw new Refused(answer?.status ?? 0, 'The service cannot be reached.', null);
   return answer.text();
 }
 
-/** A module that few visitors need, loaded when it is wanted. */
+/** Loads a module that few visitors need. */
 export const part = (name) => import(`./${name}.js`).catch(() => { throw new Refused(0, 'The service cannot be reached.', null); });
 
 export const seriesAddress = (metric, zone) => address(`v1/${PATHS[metric]}/${zone}`);

@@ -1,4 +1,4 @@
-// Charts with axes and hover, drawn by uPlot. What is missing stays missing: lines break at gaps.
+// Draws charts with axes and hover by uPlot. Lines break at gaps.
 
 import { Refused } from './api.js';
 import { el } from './dom.js';
@@ -18,7 +18,7 @@ export function coloursOf(lines) {
 
 let library = null;
 
-/** Loads uPlot once, when a chart is wanted for the first time. Rejects where it cannot be reached; the next chart tries again. */
+/** Loads uPlot once, for the first chart. Rejects if it cannot be loaded; the next chart tries again. */
 export function ready() {
   library ??= new Promise((resolve, reject) => {
     const failed = () => { library = null; reject(new Refused(0, 'The service cannot be reached.', null)); };
@@ -30,7 +30,7 @@ export function ready() {
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-/** An axis of time, and one of each unit, which is as wide as its labels. Where units differ, an axis has its line's colour. */
+/** Returns an axis of time, and one per unit, which is as wide as its labels. If units differ, each axis has its line's colour. */
 function axes(tz, units, series) {
   const colours = { stroke: css('--soft'), grid: { stroke: css('--line'), width: 1 }, ticks: { stroke: css('--line'), width: 1 } };
   const font = `11px ${getComputedStyle(document.body).fontFamily}`;
@@ -52,7 +52,7 @@ function widthOfLabels(chart, labels, place) {
   return Math.ceil(widest / uPlot.pxRatio + axis.ticks.size + axis.gap);
 }
 
-/** `16 Nov` for days, `14:00` for hours, of the zone's time; midnight says its day. */
+/** Returns `16 Nov` for days and midnights, `14:00` for other hours, in the zone's civil time. */
 function tick(ts, tz, step) {
   const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(ts * 1000);
   if (step < 86400 && clock !== '00:00') return clock;
@@ -71,7 +71,7 @@ function options(width, tz, units, series, more = {}) {
   };
 }
 
-/** Puts a chart into `place` and keeps its width; a sentence in `said` tells screen readers what it shows. */
+/** Puts a chart into `place` and adapts its width. `said` describes it to screen readers. */
 function put(place, opts, data, said) {
   const holder = el('div', { class: 'chart', role: 'img', 'aria-label': said });
   place.replaceChildren(holder);
@@ -88,7 +88,7 @@ function put(place, opts, data, said) {
   return chart;
 }
 
-/** Without a pointer over it, the legend says the newest value of the first line that has one, and what else is known then. */
+/** Shows in the legend, without a pointer over the chart, the newest value of the first line that has one, and the others then. */
 function atRest(chart) {
   const [stamps, ...lines] = chart.data;
   const first = lines.find((line) => line.some((value) => value !== null)) ?? [];
@@ -106,7 +106,7 @@ export function drawLines(place, { tz, lines, said, now, shade }) {
   return put(place, opts, data, said);
 }
 
-/** The same chart, `width` pixels of the picture wide, for a file. */
+/** Draws the same chart for an image file that is `width` pixels wide. */
 export async function drawn(chart, width) {
   const { opts, data } = linesAs(width / uPlot.pxRatio, chart);
   const holder = el('div', { class: 'chart', hidden: true });
@@ -135,7 +135,7 @@ function linesAs(width, { tz, lines, now, shade }) {
   return { opts: options(width, tz, units, series, { hooks }), data };
 }
 
-/** Behind the lines: a block of hours. */
+/** Shades a block of hours behind the lines. */
 function fill(chart, shade) {
   const { min, max } = chart.scales.x;
   if (!shade || shade.end <= min || shade.start >= max) return;
@@ -144,7 +144,7 @@ function fill(chart, shade) {
   chart.ctx.fillRect(from, chart.bbox.top, to - from, chart.bbox.height);
 }
 
-/** A line where the present is, when the chart reaches beyond it. */
+/** Marks the present if the chart extends beyond it. */
 function mark(chart, now) {
   const { min, max } = chart.scales.x;
   if (!now || now <= min || now >= max) return;
@@ -170,7 +170,7 @@ function stroke(chart, [[x1, y1], [x2, y2]]) {
   ctx.restore();
 }
 
-/** The parts of the mix stacked, the largest at the bottom. A step without every part is left empty. */
+/** Draws the parts of the mix stacked, the largest at the bottom. A step without every part stays empty. */
 export function drawStack(place, tz, mix, said) {
   const total = (values) => values.reduce((sum, value) => sum + Math.max(0, value ?? 0), 0);
   const fuels = Object.keys(mix.parts).filter((fuel) => total(mix.parts[fuel]) > 0).sort((a, b) => total(mix.parts[b]) - total(mix.parts[a]));

@@ -1,8 +1,8 @@
-// Copying a text, also where the page is not served over https and the browser gives it no clipboard.
+// Copies a text. Pages without https have no clipboard API and use a hidden text field.
 
 import { el } from './dom.js';
 
-/** Whether the text was copied. `place` is a part of the page that takes focus: of an open dialog, that dialog. */
+/** Copies a text and returns whether it worked. `place` is a part of the page that can take focus, such as an open dialog. */
 export async function copied(text, place) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-// Elements without markup strings: text stays text.
+// Creates elements without markup strings, so that text stays text.
 
 /** Whether `emds publish` wrote this page, for a host that has files and no API. */
 export const isStatic = document.body.classList.contains('static');
@@ -19,7 +19,7 @@ export const el = (tag, attributes = {}, ...children) => fill(document.createEle
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 export const byId = (id) => document.getElementById(id);
 
-/** New children for a place. A focused element among the old ones is followed by the new one of the same `data-keep`. */
+/** Replaces the children of a place. Focus moves from an old child to the new one with the same `data-keep`. */
 export function replace(place, ...children) {
   const held = place.contains(document.activeElement) ? document.activeElement : null;
   place.replaceChildren(...children);

@@ -1,4 +1,4 @@
-// What a chart shows as a file: CSV of its numbers, PNG of its picture, each with source and licence of every line.
+// Saves a chart as a file: its numbers as CSV, its image as PNG, both with source and licence of every line.
 
 import { coloursOf } from './chart.js';
 
@@ -12,14 +12,14 @@ function save(name, blob) {
 
 const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** A table as a CSV file; `rows` begin with the names of the columns. */
+/** Saves a table as a CSV file. `rows` start with the names of the columns. */
 function table(name, rows) {
   save(`${name}.csv`, new Blob([rows.map((row) => row.map((cell) => quoted(String(cell))).join(',')).join('\r\n'), '\r\n'], { type: 'text/csv' }));
 }
 
 const utc = (ts) => new Date(ts * 1000).toISOString().replace('.000', '');
 
-/** One row a time and line, of which `kind` says whether it was measured (`actual`) or expected (`forecast`). */
+/** Saves one row per time and line. `kind` is `actual` or `forecast`. */
 export function csv(name, lines) {
   const rows = lines.flatMap((line) => line.points.filter(([, value]) => value !== null).map(([ts, value]) =>
     [ts, utc(ts), line.id, line.metric, line.kind, value, line.unit, !line.exact, line.license, line.attribution]));
@@ -28,7 +28,7 @@ export function csv(name, lines) {
 
 const kindOf = ({ expected, basis }) => (expected ? 'forecast' : basis === 'estimate' ? 'estimate' : 'actual');
 
-/** One row a zone that has a figure: what the list of all zones shows. `kind`: as in `csv`, and `estimate`. */
+/** Saves one row per zone that has a value. `kind` is `actual`, `forecast` or `estimate`. */
 export function zonesCsv(name, metric, zones, figures) {
   const rows = [...figures].map(([id, figure]) => {
     const zone = zones.get(id);
@@ -41,7 +41,7 @@ export function zonesCsv(name, metric, zones, figures) {
 const MARGIN = 10;
 const ROW = 16;
 
-/** The chart on the page's own background: above it the title and the name of each line in its colour, below it their terms. */
+/** Saves the chart on the page's background, with the title and the name of each line above it and their terms below it. */
 export function png(name, chart, title, lines) {
   const source = chart.ctx.canvas;
   const scale = window.devicePixelRatio || 1;
@@ -68,13 +68,13 @@ export function png(name, chart, title, lines) {
   canvas.toBlob((blob) => save(`${name}.png`, blob));
 }
 
-/** The terms of the lines; once where all share them. */
+/** Returns the terms of the lines, once if all share them. */
 function termsOf(lines) {
   const own = new Map(lines.map((line) => [line.id, `${line.attribution} Licence: ${line.license}.`]));
   return new Set(own.values()).size === 1 ? [own.values().next().value] : [...own].map(([id, text]) => `${id}: ${text}`);
 }
 
-/** A text as lines that fit into a width. */
+/** Returns a text as lines that fit into a width. */
 function wrapped(ctx, text, width) {
   const rows = [''];
   for (const word of text.split(' ')) {

@@ -1,8 +1,8 @@
-// What this browser keeps for the page. Where it keeps nothing (a frame among blocked cookies), the page remembers until it is closed.
+// Stores values in this browser. If the browser stores nothing (a frame with blocked cookies), the page keeps them until it is closed.
 
 const memory = new Map();
 
-/** What was kept; null where nothing was. */
+/** Returns a stored text, or null. */
 export function read(name) {
   try {
     return memory.get(name) ?? window.localStorage.getItem(name);
@@ -11,7 +11,7 @@ export function read(name) {
   }
 }
 
-/** Keeps a text, or forgets it (`null`). */
+/** Stores a text, or removes it (`null`). */
 export function write(name, text) {
   memory.delete(name);
   try {

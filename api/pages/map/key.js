@@ -1,12 +1,12 @@
-// The visitor's own API key, kept in this browser only, and only if the visitor stores it here.
+// Stores the visitor's API key, only in this browser and only on request.
 
 import { isStatic } from './dom.js';
 import * as kept from './kept.js';
 
 const KEPT = 'emds-key';
 
-/** The stored key; null on a page of files, which has no API to use it with. */
+/** Returns the stored key; null on a page of files, which has no API to use it with. */
 export const stored = () => (isStatic ? null : kept.read(KEPT));
 
-/** Keeps a key, or forgets it (`null`). */
+/** Stores a key, or removes it (`null`). */
 export const store = (value) => kept.write(KEPT, value);

@@ -22,7 +22,7 @@ const EVERY = 2 * 60 * 1000;
 const AGAIN = 15 * 1000;
 // Exact values are charged to the visitor's key: at most 96 requests per day for an open tab.
 const EXACT_EVERY = 15 * 60 * 1000;
-// Net import has a natural zero, carbon intensity a natural scale; prices and sizes of zones differ too much.
+// Net import has a natural zero and carbon intensity a natural scale. Prices and sizes of zones differ too much.
 const COLOURS = { price: 'rank', demand: 'rank', interchange: 'value', carbon: 'value' };
 
 const FIRST = {
@@ -31,10 +31,10 @@ const FIRST = {
 const view = { ...FIRST, ...address.read() };
 const data = { live: null, hours: null, lines: null, now: 0, zones: new Map(), figures: new Map(), filled: 0 };
 const layers = { flows: null, plants: null };
-// The `data-keep` of the button in the list that opened the panel; null where the map did.
+// The `data-keep` of the button in the list that opened the panel; null if the map did.
 let opener = null;
 let asking = null;
-// Counts what fills the panel or closes it: what began earlier draws nothing more.
+// Counts fillings and closings of the panel, so that an earlier filling draws nothing more.
 let filling = 0;
 const panes = new Panes((zone) => choose(zone), tip);
 let timer = null;
@@ -55,7 +55,7 @@ function tip(id) {
     figure ? el('div', { class: 'when' }, time(figure.ts, zone.tz)) : null);
 }
 
-/** Colours the map and fills the list with the figures of the chosen metric and hour. */
+/** Colours the map and fills the list with the values of the chosen metric and hour. */
 function paint() {
   if (!data.live) return;
   const { metric } = view;
@@ -183,7 +183,7 @@ function show(live) {
   if (view.plants) showPlants(true);
 }
 
-/** The open panel anew: its headline always, its charts when their figures may have changed. */
+/** Fills the open panel again: always its headline, its charts if their values may have changed. */
 function refill() {
   showHeadline();
   if (!key.stored() || Date.now() - data.filled > EXACT_EVERY) fill();
@@ -214,7 +214,7 @@ const actions = {
   forget: () => { key.store(null); fill(); },
 };
 
-/** The panel takes half of the window, or its own width. */
+/** Gives the panel half of the window, or its own width. */
 function widen() {
   document.body.classList.toggle('wide', view.panel === 'wide');
   document.querySelector('.wider')?.setAttribute('aria-pressed', String(view.panel === 'wide'));
@@ -250,7 +250,7 @@ async function choose(id, withFocus = true, from = document.activeElement?.datas
   await fill();
 }
 
-/** Focus goes back to where the zone was opened from. */
+/** Moves the focus back to where the zone was opened. */
 function goBack(zone) {
   const button = opener && document.querySelector(`[data-keep="${opener}"]`);
   if (button) button.focus();
@@ -302,13 +302,13 @@ async function slide(at) {
   drawFlows();
 }
 
-/** The hours, asked for once however far the slider is drawn meanwhile. */
+/** Loads the hours once, even while the slider moves on. */
 async function loadHours() {
   asking ??= api.hours().then(({ body }) => { data.hours = body; }, trouble).finally(() => { asking = null; });
   await asking;
 }
 
-/** The hour that is shown stays one that the slider has: of an address that is older, and while a page stands open. */
+/** Keeps the hour within the slider, also for an older URL and while the page stays open. */
 function keepHour() {
   slider.setNow(data.now);
   if (view.at) {
@@ -317,7 +317,7 @@ function keepHour() {
   }
 }
 
-/** Another view stands in the address: typed, or by the back button. The link that skips the map leaves the view as it is. */
+/** Shows the view of a URL that was typed or that the back button leads to. The link that skips the map does not change the view. */
 async function goTo() {
   if (location.hash === '#zones') {
     remember();
@@ -334,7 +334,7 @@ async function goTo() {
   if (view.zone || before) choose(view.zone, false);
 }
 
-/** The controls say what the view says. */
+/** Sets the controls to the view. */
 function showChoices() {
   document.querySelector(`input[name=metric][value=${view.metric}]`).checked = true;
   byId('show-flows').checked = view.flows !== 'hidden';

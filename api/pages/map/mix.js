@@ -1,11 +1,11 @@
-// The mix of the newest whole hour as bars, the largest fuel first. Storage that charges has a pale bar and a minus.
+// Shows the mix of the newest complete hour as bars, the largest fuel first. Charging storage has a pale bar and a minus.
 
 import { el } from './dom.js';
 import { cheapest, midnight, points } from './figures.js';
 import { fuelColour, fuelName } from './plants.js';
 import { number, time } from './words.js';
 
-/** The last step in which every fuel has a value that had one a day before; -1 where there is none. */
+/** Returns the last step in which every fuel has a value that had one a day before, or -1. */
 function wholeStep({ step, parts }) {
   const day = 86400 / step;
   const series = Object.values(parts);
@@ -26,7 +26,7 @@ export function tomorrow(shares, now, tz) {
   return `Wind and solar tomorrow: about ${number(mean, 0)}% of demand by operator forecast, highest from ${time(best.start, tz, false)} to ${time(best.end, tz, false)} (${number(-best.mean, 0)}%).`;
 }
 
-/** A heading and a list for the mix of a zone's free document; null where no hour is whole. */
+/** Returns a heading and a list for the mix of a zone's free document, or null if no hour is complete. */
 export function bars(mix, tz) {
   const at = wholeStep(mix);
   if (at < 0) return null;

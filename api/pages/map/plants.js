@@ -1,4 +1,4 @@
-// Power plants of 250 MW and above, as large as their capacity, in the colour of their main fuel.
+// Draws power plants of 250 MW and above. Size shows capacity, colour shows the main fuel.
 
 import { el } from './dom.js';
 import { number } from './words.js';
@@ -15,7 +15,7 @@ const OTHER = ['Other', '#8a94a3'];
 export const fuelName = (fuel) => (FUELS[fuel] ?? [fuel.replaceAll('_', ' ')])[0];
 export const fuelColour = (fuel) => (FUELS[fuel] ?? OTHER)[1];
 
-/** Pixels: areas go with capacities, and grow as the map comes nearer. */
+/** Returns the radius in pixels. Areas are proportional to capacities and grow as the map zooms in. */
 const radius = (mw, map) => (1.4 + Math.sqrt(mw) / 15) * 2 ** Math.min(1.6, Math.max(0, (map.getZoom() - map.home) / 2.2));
 
 /** Draws every plant, large ones below, and fills the legend of fuels. Returns [map, layer] pairs. */

@@ -1,4 +1,4 @@
-// Colours of the zones: by rank among a zone's own last 30 days, or by value. Between the stops: straight lines in sRGB.
+// Colours zones by rank within their past 30 days, or by value. Between two stops, colours are linear in sRGB.
 
 // ColorBrewer RdYlBu, reversed; safe for colour-blind readers.
 const RANK = [[0, '#2c7bb6'], [25, '#abd9e9'], [50, '#ffffbf'], [75, '#fdae61'], [100, '#d7191c']];
@@ -27,21 +27,21 @@ function between(stops, value) {
   return channels(from).map((channel, i) => Math.round(channel + (target[i] - channel) * part));
 }
 
-/** What a figure is coloured by: its rank, or its value. Null: no colour. */
+/** Returns the number that decides the colour of a value: its rank, or the value itself. Null: no colour. */
 function measure(figure, colours) {
   return (colours === 'rank' ? figure?.percentile : figure?.value) ?? null;
 }
 
 const stopsOf = (metric, colours) => (colours === 'rank' ? RANK : VALUES[metric].stops);
 
-/** `#rrggbb`, or a hatch where there is nothing to colour by. */
+/** Returns `#rrggbb`, or a hatch if there is nothing to colour by. */
 export function colourOf(figure, metric, colours) {
   const value = measure(figure, colours);
   if (value === null) return NO_FIGURE;
   return `#${between(stopsOf(metric, colours), value).map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Whether white letters read better than black ones on that colour (WCAG relative luminance). */
+/** Returns whether white letters read better than black ones on that colour (WCAG relative luminance). */
 export function isDark(figure, metric, colours) {
   const value = measure(figure, colours);
   if (value === null) return false;
@@ -52,7 +52,7 @@ export function isDark(figure, metric, colours) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
 }
 
-/** The legend's gradient, and the words at its start, middle and end. */
+/** Returns the legend's gradient, and the words at its start, middle and end. */
 export function legend(metric, colours) {
   const stops = stopsOf(metric, colours);
   const gradient = `linear-gradient(90deg in srgb, ${stops.map(([, colour]) => colour).join(', ')})`;

@@ -7,7 +7,7 @@ import { time } from './words.js';
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 const STEP_MS = 700;
-// Pixels between two labels of the track.
+// Pixels that keep a day apart from "now".
 const APART = 6;
 /** The position of the present; 0 is 47 hours ago. */
 const PRESENT = 47;
@@ -56,7 +56,7 @@ function markDays(tz) {
   thin();
 }
 
-/** Hides a day that would overlap "now". */
+/** Hides days that would overlap "now". */
 function thin() {
   const [present, ...days] = byId('days').children;
   for (const day of days) day.hidden = false;

@@ -7,7 +7,7 @@ const METRICS = {
   carbon: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
 };
 
-/** What to show for a zone without a value of a metric: for one hour, or at all. */
+/** Returns what to show for a zone without a value of a metric: for one hour, or at all. */
 export const absence = (zone, metric, at) => (at && zone[`${metric}_unit`] ? 'no data for this hour' : 'no data');
 export const nameOf = (metric) => METRICS[metric]?.name ?? metric;
 export const labelUnit = (metric) => METRICS[metric].label;
@@ -54,13 +54,13 @@ export function time(ts, tz, withDay = true) {
   return `${clock} ${clockName(ts, tz)}`;
 }
 
-// British English knows no name of a clock overseas: it writes GMT-8 for PST.
+// In British English, clocks overseas have no names: PST is GMT-8.
 const LOCALES = { America: 'en-US', Australia: 'en-AU' };
 
 const clockName = (ts, tz) => new Intl.DateTimeFormat(LOCALES[tz.split('/')[0]] ?? 'en-GB', { timeZone: tz, timeZoneName: 'short' })
   .formatToParts(ts * 1000).find(({ type }) => type === 'timeZoneName').value;
 
-/** `4 min ago`, `3 h ago`, `2 d ago`. */
+/** Returns `4 min ago`, `3 h ago` or `2 d ago`. */
 export function ago(ts, now) {
   const seconds = Math.max(0, now - ts);
   if (seconds < 90) return 'just now';
