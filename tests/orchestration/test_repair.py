@@ -58,7 +58,7 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     damage.cut(storage.path(layout.published(layout.geo_hashes("zones"))), CHANCE)
     damage.endless_link(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
     (storage.root / layout.MODE).write_bytes(b"simul")
-    storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeef.json.zst", b"torn")
+    storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeefdeadbeef.json.zst", b"torn")
     assert main(["verify"]) == 1
     capsys.readouterr()
     assert main(["repair"]) == 1, "nobody knows whose rows these are"
