@@ -231,11 +231,7 @@ def test_the_response_to_a_request_for_another_zone_is_not_parsed(corrected: Pip
     source = replace(corrected.sources["test"], feeds=(replace(FEED, parse=parse),))
     for zone in ("GB", "FR"):
         request = Request(FEED.id, f"https://example.org/{zone}", days=(DAY,), zone=zone, ext="txt")
-<<<<<<< Updated upstream
         raw.KeptAnswers(corrected.storage, request.feed).keep(request, whole(), NOON + 3590, "simulated")
-=======
-        raw.KeptAnswers(corrected.storage, FEED.id).keep(request, whole(), NOON + 3590, "simulated")
->>>>>>> Stashed changes
     lose(corrected, MONTH)
     damaged.mark(corrected.storage, MONTH, "is gone")
     repair.rebuild_marked(replace(corrected, sources={"test": source}))
