@@ -35,7 +35,7 @@ from api.series.formats import MEDIA
 from api.series.query import SAMPLE_ROWS
 from api.service import Service
 from warehouse.caches import LruCache
-from warehouse.documents.manifest import CountedMonths, Manifest
+from warehouse.documents.manifest_entries import CountedMonths, Manifest
 from warehouse.errors import Withheld
 from warehouse.market import clock
 from warehouse.market.metrics import YEARLY

@@ -11,6 +11,7 @@ from msgspec import Struct
 from assets.sources import sources
 from warehouse.documents import catalogue, health, manifest
 from warehouse.documents.health import Health
+from warehouse.documents.manifest_entries import NetRows
 from warehouse.documents.present import Brief, Latest, SnapshotZone
 from warehouse.errors import DamagedFile
 from warehouse.market.metrics import MIXES
@@ -105,7 +106,7 @@ def test_a_month_whose_entry_is_wrong_is_counted_again(published: Folder, caplog
     put_prices(published)
     catalogue.publish(published, sources(), "live", (), ("elexon",), NOW)
     [(month, counted)] = manifest.load(published, "price", "GB").items()
-    assert counted.net == manifest.NetRows(2, NOW, NOW + 1800)
+    assert counted.net == NetRows(2, NOW, NOW + 1800)
     change(published, layout.manifest("price", "GB"), ["months", month, "net", 1], "first")
     assert manifest.load(published, "price", "GB") == {}
     assert "Expected `int | null`, got `str` - at `$.months[...].net[1]`" in caplog.text

@@ -21,7 +21,7 @@ from warehouse.documents.catalogue_entries import (
     Filling,
     PublishedCatalogue,
 )
-from warehouse.documents.manifest import Place, Summary
+from warehouse.documents.manifest_entries import Place, Summary
 from warehouse.errors import DamagedFile
 from warehouse.market import carbon
 from warehouse.market.clock import DAY

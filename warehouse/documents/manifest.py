@@ -19,10 +19,10 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from msgspec import Struct
 from msgspec.structs import replace
 
 from warehouse.bookkeeping import logged
+from warehouse.documents.manifest_entries import CountedFile, CountedMonths, Manifest, NetRows, Place, Summary
 from warehouse.errors import DamagedFile, StorageError
 from warehouse.market.further_zones import ID_OF_OUTSIDE
 from warehouse.market.metrics import define
@@ -33,75 +33,6 @@ from warehouse.store.storage import Storage
 _LOG = logging.getLogger("emds.warehouse")
 
 T = TypeVar("T")
-
-Place = tuple[str, str]
-"""Metric and zone."""
-
-
-class NetRows(Struct, frozen=True, array_like=True):
-    """The rows of a monthly file that are of its zone alone."""
-
-    rows: int = 0
-    first: int | None = None
-    last: int | None = None
-
-
-class CountedFile(Struct, frozen=True):
-    """What is in one monthly file."""
-
-    stamp: str
-    file: str
-    """`monthfile.digest` of its bytes."""
-    bytes: int
-    sha256: str
-    rows: int
-    first: int | None
-    last: int | None
-    feeds: tuple[str, ...]
-    net: NetRows
-    borders: Mapping[str, int]
-    """Neighbour -> the newest `ts` of its rows."""
-    changed_at: int
-    """When these bytes were first counted, Unix seconds."""
-
-
-class CountedMonths(Struct, frozen=True):
-    """The monthly files of one metric and zone, by month."""
-
-    months: Mapping[str, CountedFile]
-
-
-class Summary(Struct, frozen=True):
-    """The months of one metric and zone together."""
-
-    mark: str
-    """Of the files' stamps: equal marks mean equal files. Empty where a file could not be read."""
-    months: int
-    rows: int
-    first: int | None
-    last: int | None
-    borders: Mapping[str, int]
-    """Neighbour -> the newest `ts` of its rows."""
-    final_after_days: int
-    """So many days after its end no schedule asks a publisher about a month any more."""
-    first_month: str
-    """The month (`2026-10`) of the earliest file."""
-
-
-class Manifest(Struct, frozen=True):
-    """The summaries of all series."""
-
-    as_of: int
-    logged_until: int
-    """The number up to which the log of changes was compared with the files."""
-    series: Mapping[str, Summary]
-    """By metric and zone: `price/GB`."""
-
-    @property
-    def summaries(self) -> dict[Place, Summary]:
-        """The summaries by metric and zone."""
-        places = ((name.partition("/"), summary) for name, summary in self.series.items())
-        return {(metric, zone): summary for (metric, _, zone), summary in places}
 
 
 def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]) -> dict[Place, Summary]:
