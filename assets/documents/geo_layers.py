@@ -114,9 +114,8 @@ def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
     version, sizes = artefact.new_version(), dict[str, int]()
     for layer in layers:
         bodies, own = documents(layer), layout.geo_hashes(layer)
-        former = artefact.load(storage, own) or {"documents": {}}
-        for name in former["documents"].keys() - bodies.keys():
-            artefact.withdraw(storage, name, version)
+        for name in {*_names(layer, SHIPPED[SPEC])} - bodies.keys():
+            storage.delete(layout.published(name))  # tiles of a set that became a list
         if not _is_published(storage, layer):  # or each document would count as damaged until its hash is here
             artefact.withdraw(storage, own, version)
         for name, body in bodies.items():

@@ -178,3 +178,7 @@ def test_layers_are_published_once_and_again_where_one_is_damaged(tmp_path: Path
     assert published is not None
     assert published.body == geo_layers.document("geo/plants.csv")
     assert artefact.identity(storage, "geo/interconnectors.csv") == lines, "the other layers stay"
+    hashes = tmp_path / "published" / "geo" / "plants.sha256.json"
+    hashes.write_bytes(hashes.read_bytes()[:-1])
+    geo_layers.ensure(storage)
+    assert artefact.load(storage, "geo/plants.sha256.json") == {"documents": geo_layers.hashes("plants")}

@@ -14,10 +14,13 @@ import orjson
 import pandas as pd
 import pytest
 
+from assets.documents import geo_layers
 from geo_data import table_rows
 from geo_data.terms import SHIPPED
 from warehouse.market.further_zones import EUROPE
 from warehouse.market.zones import DEFAULT_SET
+from warehouse.store import artefact
+from warehouse.store.storage import Folder
 
 PUBLISH = """
 import sys
@@ -95,6 +98,25 @@ def test_a_list_has_its_own_zones_and_the_lines_between_them_in_each_format(sett
     assert ("de-se4-baltic" in lines) == ("SE-4" in zones)
     irish = {lines[tie]["to"] or lines[tie]["neighbour"] for tie in ("INTIRL", "INTEW", "INTGRNL")}
     assert irish == ({"IE"} if "IE" in zones else {"Northern Ireland", "Ireland"})
+
+
+def test_a_set_that_becomes_a_list_loses_its_tiles(tmp_path: Path) -> None:
+    storage = Folder(tmp_path)
+    geo_layers.ensure(storage)
+    assert artefact.get(storage, "geo/zones.low.pmtiles") is not None
+    code = """
+import sys
+from pathlib import Path
+from assets.documents import geo_layers
+from warehouse.store.storage import Folder
+geo_layers.ensure(Folder(Path(sys.argv[1])))
+"""
+    environ = os.environ | {"EMDS_ZONES": "DK-2"}
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environ, check=True)
+    assert artefact.get(storage, "geo/zones.low.pmtiles") is None
+    zones = artefact.get(storage, "geo/zones.low.csv")
+    assert zones is not None
+    assert b"\r\nDK-2," in zones.body
 
 
 def test_each_pair_of_neighbours_has_a_line() -> None:
