@@ -134,9 +134,9 @@ _KEYS = (
 )
 _WEBHOOKS = (
     Endpoint("subscribe", "/v1/webhooks", "Webhooks", "NewWebhook", "Subscribe by webhook",
-             "Messages to an https address of yours about changes of rows, prices beyond a threshold, bands of the "
-             "brief and stale figures, signed as Standard Webhooks. The secret is shown once. At most ten a key. See "
-             "/docs/webhooks.",
+             "Sends messages to your https URL about changed rows, prices beyond a threshold, moves of the brief's "
+             "bands, late data and complete day-ahead auctions, signed as Standard Webhooks. The secret is shown once. "
+             "A key has at most ten webhooks. See /docs/webhooks.",
              method="POST", body="Subscription", code=201, keyed=True, more_statuses=(409,)),
     Endpoint("webhooks", "/v1/webhooks", "Webhooks", "Webhooks", "Webhooks of a key",
              "Every subscription of the key in Authorization, and how its deliveries go.", keyed=True),
