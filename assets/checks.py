@@ -125,7 +125,8 @@ def _plausible(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
 def _complete(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
     """Every interval due for the day (23, 24 or 25 hours) is present.
 
-    Severity: warning while the publisher may still deliver it, then error.
+    Severity: warning while the publisher may still deliver it, then error. A day that is not due as a whole passes; its
+    findings list what is missing so far.
     """
     feed, now, window = facts.feed, facts.now, window_of(facts.feed, day)
     settled = day.end <= now - feed.revised_days * clock.DAY
@@ -146,7 +147,8 @@ def _complete(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
         for gap in parts
     ]
     count = sum(gap.intervals for _, parts in gaps for gap in parts)
-    return _evaluation(feed, COMPLETE, day, findings, settled, count)
+    is_running = coverage.due_until(feed, window, now) < window.end
+    return _evaluation(feed, COMPLETE, day, findings, settled, count, passed=is_running)
 
 
 def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: StoredRows) -> list[level_shifts.LevelShift]:

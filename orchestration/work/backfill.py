@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -148,7 +148,9 @@ def queues_in_order(tasks: Iterable[Task]) -> list[list[Task]]:
     return sorted(queues.values(), key=place)
 
 
-def run(tasks: Sequence[Task], from_raw: bool = False, workers: int = WORKERS) -> Iterator[tuple[Task, RunReport]]:
+def run(
+    tasks: Sequence[Task], from_raw: bool = False, workers: int = WORKERS
+) -> Generator[tuple[Task, RunReport], None, None]:
     """Run the tasks, `workers` sources at once in processes of their own; yield each report as it comes.
 
     `from_raw`: parse the raw archive, without the network. A source stays in one process at a time: in two each would

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 
 from assets.ingest.context import PipelineContext
 from assets.ingest.refresh import measure_publishers, refresh_all
@@ -31,7 +32,8 @@ def run(tasks: Sequence[Task], from_raw: bool = False, history: bool = False) ->
     `from_raw`: from the raw archive. `history`: the days are old ones, so that the publishers are measured anew.
     """
     pipeline = open_context()
-    reports, failures = conclude(pipeline, tasks, backfill.run(tasks, from_raw), history)
+    with closing(backfill.run(tasks, from_raw)) as runs:  # so that its processes end before an error is reported
+        reports, failures = conclude(pipeline, tasks, runs, history)
     return list_unpublished(failures) or (1 if any(report.failed for report in reports) else 0)
 
 

@@ -97,6 +97,16 @@ def test_a_missing_interval_warns_while_it_may_come_and_is_an_error_afterwards(s
         assert "US-NYISO demand: 1 intervals missing from 2026-11-10T13:20:00Z" in judged.findings[0]
 
 
+def test_a_day_that_is_not_due_as_a_whole_is_not_incomplete(storage: Folder) -> None:
+    """What is missing of it so far is listed; once the day is due it is a warning."""
+    fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=10)
+    running = verdict(storage, COMPLETE, now=DAY.end - clock.HOUR)
+    assert (running.passed, running.count) == (True, 1)
+    assert "1 intervals missing" in running.findings[0]
+    over = verdict(storage, COMPLETE, now=DAY.end + clock.HOUR)
+    assert (over.passed, over.grave, over.findings) == (False, False, running.findings)
+
+
 def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=100)
     stamp = DAY.start + 100 * 300

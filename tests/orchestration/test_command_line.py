@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import namedtuple
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from pathlib import Path
 
@@ -249,6 +250,34 @@ def test_a_full_disk_is_one_sentence(
         f"emds: the disk of {tmp_path} is full: 20 MB are free, and emds needs 100 MB. Free some space, then run the "
         "command again; it continues where it stopped.\n"
     )
+
+
+def test_a_disk_that_fills_up_ends_the_workers_before_the_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As when the daemon takes the last space; a generator that is left to itself prints a traceback."""
+    in_simulated(monkeypatch, tmp_path)
+    free, pool = [500_000_000, 500_000_000, 20_000_000], ProcessPoolExecutor.__exit__
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(10**12, 10**12, free.pop(0)))
+    monkeypatch.setattr(ProcessPoolExecutor, "__exit__", lambda *of: sys.stderr.write("workers end\n") and pool(*of))
+    assert (
+        main(
+            [
+                "backfill",
+                "--start=2026-11-18",
+                "--end=2026-11-18",
+                "--feed=elexon.price",
+                "--feed=elexon.demand",
+                "--feed=pse.price",
+            ]
+        )
+        == 1
+    )
+    told = capsys.readouterr().err.splitlines()
+    assert [line[:5] for line in told[:1]] == ["[1/3]"]
+    assert told[-2] == "workers end"
+    assert told[-1].startswith(f"emds: the disk of {tmp_path} is full: 20 MB are free")
+    assert "Traceback" not in "".join(told)
 
 
 def test_a_dagster_folder_of_another_user_is_one_sentence(
