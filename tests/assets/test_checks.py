@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from assets import checks
-from assets.checks import BELIEVED, COMPLETE, STEADY
+from assets.checks import COMPLETE, NO_ANOMALIES, PLAUSIBLE
 from assets.ingest import stored_days
 from assets.sources import feeds
 from warehouse.judge import quality
@@ -72,17 +72,17 @@ def verdict(storage: Folder, check: str, day: MarketDay = DAY, now: int = NOW) -
 def test_a_whole_day_passes_every_check(storage: Folder) -> None:
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
     assert [(v.check, v.passed, v.findings) for v in judge(storage)] == [
-        (name, True, []) for name in (BELIEVED, COMPLETE, STEADY)
+        (name, True, []) for name in (PLAUSIBLE, COMPLETE, NO_ANOMALIES)
     ]
 
 
 def test_a_day_of_which_nothing_was_read_fails_every_check(storage: Folder) -> None:
-    for check in (BELIEVED, COMPLETE, STEADY):
+    for check in (PLAUSIBLE, COMPLETE, NO_ANOMALIES):
         judged = verdict(storage, check)
         assert (judged.passed, judged.grave, judged.findings) == (False, True, [checks.NOTHING_READ]), check
 
 
-@pytest.mark.parametrize("check", [BELIEVED, COMPLETE, STEADY])
+@pytest.mark.parametrize("check", [PLAUSIBLE, COMPLETE, NO_ANOMALIES])
 def test_a_day_of_which_nothing_is_due_passes_and_says_so(storage: Folder, check: str) -> None:
     judged = verdict(storage, check, now=DAY.start)
     assert (judged.passed, judged.findings) == (True, [checks.NOTHING_DUE])
@@ -114,12 +114,12 @@ def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage
     rows.extend(KEY, [stamp], [9e9])
     judged = quality.judge(rows, LOAD, (), NOW)
     storage.put(layout.quarantine(LOAD.id, "2026-11-08", "0a0a0a0a"), quality.to_json(judged))
-    result = verdict(storage, BELIEVED)
+    result = verdict(storage, PLAUSIBLE)
     assert (result.passed, result.grave, result.count) == (False, True, 1)
     assert "9e+09 MW at 2026-11-10T13:20:00Z was set aside" in result.findings[0]
-    assert verdict(storage, BELIEVED, DAY.next()).findings == [checks.NOTHING_READ]
+    assert verdict(storage, PLAUSIBLE, DAY.next()).findings == [checks.NOTHING_READ]
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
-    assert verdict(storage, BELIEVED).passed
+    assert verdict(storage, PLAUSIBLE).passed
 
 
 def test_a_series_that_stands_still_warns(storage: Folder) -> None:
@@ -127,6 +127,6 @@ def test_a_series_that_stands_still_warns(storage: Folder) -> None:
     stamps = list(range(DAY.start, DAY.end, 300))
     rows.extend(KEY, stamps, [18000.0] * len(stamps))
     folding.fold(storage, LOAD.id, rows, {}, {LOAD.id: 1}, 1000, "simulated")
-    judged = verdict(storage, STEADY)
+    judged = verdict(storage, NO_ANOMALIES)
     assert (judged.passed, judged.grave) == (False, False)
     assert judged.findings[0].startswith("frozen: US-NYISO demand")
