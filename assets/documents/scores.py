@@ -107,10 +107,6 @@ def _versions(storage: Storage, feeds: Collection[str], zone: str, metric: Forec
     return every.take(every.where(lambda labels: labels.feed in feeds)).compact()
 
 
-def _of_fuel(versions: Versions, fuel: str | None) -> Versions:
-    return versions.take(versions.where(lambda labels: labels.fuel == fuel))
-
-
 def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> Iterator[dict[str, Any]]:
     """Yield an entry for each fuel that the feed forecasts; one without a fuel of other metrics."""
     try:
@@ -120,7 +116,7 @@ def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: 
     except StorageError:
         return  # `emds verify` names the file; nothing is measured there
     for fuel in sorted({label.fuel for label in versions.labels}, key=str):
-        of_fuel = _of_fuel(versions, fuel)
+        of_fuel = versions.take(versions.having("fuel", fuel))
         own = np.array([label.fuel == fuel for label in actual.labels], np.bool_)
         readings = actual.take(own[actual.label]) if len(actual) else actual
         entry = _score_feed(feed, zone, metric, window, of_fuel, readings)

@@ -108,7 +108,7 @@ def _compare(
     live = versions.take(others & inside)
     agreeing: dict[bool | None, list[str]] = defaultdict(list)
     for other in sorted({live.labels[code].feed for code in np.unique(live.label)}):
-        own = live.take(live.where(lambda label, other=other: label.feed == other))  # type: ignore[misc]
+        own = live.take(live.having("feed", other))
         agreeing[levels.agree(metric, zone, day, new, _hourly(metric, own.ts, own.value))].append(other)
     if agreeing[True]:
         return "note", f"; {', '.join(agreeing[True])} agrees"

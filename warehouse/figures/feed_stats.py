@@ -71,7 +71,7 @@ def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Int
     stats.revision_delays.append(ordered.known_at[last] - ordered.known_at[first])
     amounts = np.abs(ordered.value[last] - ordered.value[first])
     for unit in sorted({labels.unit for labels in ordered.labels}):
-        chosen = ordered.where(lambda labels, unit=unit: labels.unit == unit)[first]  # type: ignore[misc]
+        chosen = ordered.having("unit", unit)[first]
         if chosen.any():
             stats.by[metric, unit].append(amounts[chosen])
 

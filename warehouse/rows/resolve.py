@@ -41,7 +41,7 @@ def _best(group: Versions, ranks: Mapping[str, int]) -> Ints:
     """Indexes of the rows of one side: of each feed the finest, where no feed of a better rank has a row."""
     used = {group.labels[number].feed for number in np.unique(group.label)}
     feeds = sorted(used, key=lambda feed: (ranks[feed], feed))
-    own = (np.flatnonzero(group.where(lambda labels, feed=feed: labels.feed == feed)) for feed in feeds)  # type: ignore[misc]
+    own = (np.flatnonzero(group.having("feed", feed)) for feed in feeds)
     return _first_come(group, (rows[_finest(group.take(rows))] for rows in own))
 
 

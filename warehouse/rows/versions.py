@@ -84,6 +84,10 @@ class Versions:
         """Per version, whether its text columns fulfil a predicate."""
         return np.array([predicate(labels) for labels in self.labels] or [False], np.bool_)[self.label]
 
+    def having(self, column: str, value: str | None) -> Flags:
+        """Return for each version whether a text column has a value."""
+        return self.where(lambda labels: getattr(labels, column) == value)
+
     def seconds(self) -> Ints:
         """The length of each version's interval; a year counts as its nominal length."""
         return np.array([RESOLUTIONS[labels.resolution] for labels in self.labels] or [0], np.int64)[self.label]
