@@ -176,7 +176,7 @@ def _body(
         body["published_at"] = ahead.published_at
     if found.members is None:
         reason = "not_known_yet" if found.nothing_yet else "horizon_too_short"
-        return unavailable(reason_without_rows(max(found.until, wanted.start or 0), reason), codes)
+        return unavailable(reason_without_rows(found.until, reason), codes)
     body |= {"available": True, "unit": ahead.unit, **found.members}
     body["horizon"]["mean"] = body.pop("mean_of_horizon")
     if "slots" in body:

@@ -146,6 +146,14 @@ def test_the_response_says_which_forecast_is_missing(grid: Grid, absent: str, qu
         assert ("wind and solar" in body["detail"]) == (reason == "mix_forecast_missing")
 
 
+def test_a_gap_names_the_forecast_that_has_it_also_for_the_time_behind_it(grid: Grid) -> None:
+    grid.put("BE", "wind_onshore", "1h", [500.0] * 6)
+    grid.put("BE", "wind_onshore", "1h", [500.0] * 20, RUNNING + 7 * HOUR)
+    grid.put("BE", "demand", "1h", [1_000.0] * 30)
+    _, body = grid.ask("BE", **{"from": RUNNING + 9 * HOUR})
+    assert (body["reason"], body["horizon"]["until"]) == ("mix_forecast_missing", RUNNING + 6 * HOUR)
+
+
 def test_a_fuel_of_yesterday_is_missing_today_not_nothing(grid: Grid) -> None:
     grid.put("BE", "solar", "1h", [400.0] * 20, RUNNING - 22 * HOUR, at=RUNNING - 30 * HOUR)
     grid.put("BE", "wind_onshore", "1h", [500.0] * 30)
