@@ -149,8 +149,8 @@ MARKET_DATA: dict[str, Schema] = {
         ("basis?", "Whose word it is: an auction's, or the operator's own.", choice("auction", "operator_forecast")),
         ("carbon_basis?", "With `metric=carbon`: what `basis` is in `/v1/carbon`.", choice("published", "estimate")),
         ("published_at?", "Of a forecast: when its newest vintage was published, Unix seconds.", "instant"),
-        ("lead_s?", "Of a forecast: seconds from then to the start of the block, or of the last slot; below 0 if that had "
-         "begun.", "integer"),
+        ("lead_s?", "Of a forecast: seconds from then to the start of the block, or of the last slot; below 0 if that "
+         "had begun.", "integer"),
         ("error?", "Its mean absolute error so far ahead in 30 days, in `unit`; null below 100 intervals.", "number?"),
         "market?", "unit?", *(f"{name}?" for name in _BLOCK),
         ("blocks?", "How many blocks of that length the horizon holds.", "whole"),
