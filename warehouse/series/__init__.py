@@ -1,1 +1,1 @@
-"""The series store: month files, their history, kept bodies, the change log."""
+"""Store series: monthly files, their history, the raw archive and the change log."""

@@ -1,8 +1,8 @@
-"""The log of changes to what is served: numbered entries in segments, read by any cursor.
+"""Log the changes to the served data as numbered entries in segments, which any cursor can read.
 
-An entry's number is its place: segment and line follow by arithmetic, whatever was pruned. A reader goes on after the
-last number that it saw. An entry is appended once its month file is in place, and says which file that is; a writer
-that is killed in between appends none. A publication compares the files with the entries and appends what is missing
+The number of an entry gives its segment and line, whatever was deleted. A reader continues after the last number that
+it saw. An entry is appended after its monthly file is in place, and names that file. A writer that is killed in between
+appends no entry. A publication compares the files with the entries and appends the missing ones
 (`warehouse.documents.manifest`).
 """
 
@@ -24,67 +24,71 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Stored
 
 SEGMENT = 256
-"""Entries of a segment, which is put anew with each entry."""
+"""The number of entries per segment. Each new entry rewrites its segment."""
 KEPT_S = 30 * DAY
 CLOCK_S = 7200
-"""An entry so far ahead of the clock was written by a wrong one: it neither waits nor holds up those behind it."""
+"""An entry further ahead of the clock than this comes from a wrong clock. It neither waits nor delays later entries."""
 MOST_SEGMENTS = 64
-"""So many one reading looks at, and one writing prunes."""
+"""The number of segments that a read examines, and that a write deletes, at most."""
 BEGINNING = "0"
-"""The cursor before the first entry of a log that has none yet."""
+"""The cursor before the first entry of a log without entries."""
 CURSOR_PATTERN = "(0|[0-9a-f]{8}-[0-9]{1,12})"
 _LOG = logging.getLogger("emds.warehouse")
 Members = dict[str, Any]
-"""An entry as JSON: of a segment's 256 a reader mostly wants the last few."""
+"""An entry as JSON. Readers mostly need the last few of the 256 entries of a segment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of what is served of a zone's metric within a UTC month."""
+    """A change to the served rows of a zone's metric within a UTC month."""
 
     zone: str
     metric: str
     feed: str | None
-    """Whose answer was folded; None where ranks or rights were resolved again, or a damaged month was rebuilt."""
+    """The feed whose response was merged. None if ranks or permissions were resolved again, or a damaged month was
+    rebuilt.
+    """
     first: int
     last: int
-    """`ts` of the first and the last row touched."""
+    """`ts` of the first and the last affected row."""
     added: int
     changed: int
     withdrawn: int | None
-    """Rows that came, changed or went; None where nobody knows which: then the span is the whole month."""
+    """The numbers of rows. `withdrawn` is None if they are unknown; the range is then the whole month."""
 
 
 def whole_month(metric: str, zone: str, month: str) -> Change:
-    """The change of which nobody knows what it was: a reader of the month reads it again."""
+    """Return an unspecified change to a month. Readers of the month read it again."""
     window = month_window(month)
     return Change(zone, metric, None, window.start, window.end - 1, 0, 0, None)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A change as the log holds it."""
+    """A change as the log stores it."""
 
     number: int
-    """Ascending from 1."""
+    """Numbers ascend from 1."""
     at: int
-    """When the rows were in place: Unix seconds, true time; ascending, but where a clock was wrong."""
+    """When the rows were in place: Unix seconds, true time. Times ascend unless a clock was wrong."""
     change: Change
 
 
 class Head(NamedTuple):
-    """The log's own record. Where it is lost, another log begins behind the segments that lie there."""
+    """The log's own record. If it is lost, a new log begins after the existing segments."""
 
     log: str
-    """Another one in another warehouse: cursors of one open nothing in the other."""
+    """A random name per log. The cursors of other logs are not valid in this log."""
     first: int
-    """The oldest number kept."""
+    """The oldest number that is retained."""
     tail: int
-    """A segment that is there: the newest, or one before it; the one before the first in an empty log."""
+    """The newest segment or an existing one before it. In an empty log, the number before the first segment."""
 
 
 class UnknownCursor(CallerError):
-    """The cursor is of another log, or entries after it are kept no more; `oldest` is the cursor of all that are."""
+    """The cursor is of another log, or later entries are no longer retained. `oldest` is the cursor of all retained
+    entries.
+    """
 
     def __init__(self, oldest: str) -> None:
         super().__init__("this cursor is unknown, or entries that followed it are no longer kept")
@@ -92,7 +96,7 @@ class UnknownCursor(CallerError):
 
 
 class ChangePage(NamedTuple):
-    """Entries after a cursor. `next` goes on behind the last one looked at; `more`: others may follow already."""
+    """Entries after a cursor. `next` continues after the last examined entry; `more` reports that others may follow."""
 
     entries: list[Entry]
     next: str
@@ -101,10 +105,10 @@ class ChangePage(NamedTuple):
 
 
 def append(storage: Storage, change: Change, file: str, now: int) -> None:
-    """Puts a change at the end of the log, on the disk before this returns. Raises StorageError.
+    """Append a change to the log. The entry is on the disk when this function returns. Raises StorageError.
 
-    `file`: the month file that it made (`warehouse.series.monthfile.digest`); empty for one that is gone. `now`: true
-    time.
+    `file` is the digest of the new monthly file (`warehouse.series.monthfile.digest`), empty if the file is gone. `now`
+    is the true time.
     """
     head = _head(storage) or _begin(storage)
     segment, entry = max(head.tail, head.first // SEGMENT), {"at": now, "file": file, "change": change}
@@ -115,7 +119,7 @@ def append(storage: Storage, change: Change, file: str, now: int) -> None:
 
 
 def _begin(storage: Storage) -> Head:
-    """The record of a new log."""
+    """Create the record of a new log and return it."""
     segments = _segments(storage)
     begin = segments[-1] + 1 if segments else 0
     new = Head(secrets.token_hex(4), begin * SEGMENT + 1, begin - 1)
@@ -127,9 +131,9 @@ def _begin(storage: Storage) -> Head:
 
 
 def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bool:
-    """Whether a segment took an entry.
+    """Append an entry to a segment; return False if the segment is full, damaged or lost.
 
-    A full one takes none, nor one that is damaged or lost: no cursor into it may meet other entries.
+    A cursor into such a segment must not lead to other entries.
     """
     placed, key = False, layout.change_segment(segment)
 
@@ -144,7 +148,7 @@ def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bo
             return None
         last = entries[-1]["at"] if entries else 0
         if entry["at"] < last <= entry["at"] + CLOCK_S:
-            entry["at"] = last  # of a full segment too: the entry that begins the next one is not older
+            entry["at"] = last  # also if the segment is full: the first entry of the next segment must not be older
         if len(entries) == SEGMENT or (stored is None and segment <= head.tail):
             return None
         placed, own = True, {**entry, "number": segment * SEGMENT + len(entries) + 1}
@@ -155,14 +159,14 @@ def _append_to(storage: Storage, head: Head, segment: int, entry: Members) -> bo
 
 
 def newest_number(storage: Storage) -> int:
-    """The number of the newest entry; 0 where there is none yet. Raises StorageError."""
+    """Return the number of the newest entry, 0 if the log is empty. Raises StorageError."""
     return int(newest(storage).rpartition("-")[2])
 
 
 def files_since(storage: Storage, number: int) -> dict[tuple[str, str, str], str]:
-    """Of each metric, zone and month with an entry after a number the file that its last entry names.
+    """Return, for each metric, zone and month with an entry after `number`, the file that its last entry names.
 
-    Entries that cannot be read count as none; of more than MOST_SEGMENTS the newest. Raises StorageError.
+    Skips unreadable entries and reads the newest MOST_SEGMENTS segments at most. Raises StorageError.
     """
     head = _head(storage)
     named: dict[tuple[str, str, str], str] = {}
@@ -188,9 +192,9 @@ def read(
     wanted: Callable[[Change], bool] = lambda _: True,
     until: int | None = None,
 ) -> ChangePage:
-    """Entries after a cursor that are wanted and not later than `until`; where it is None, from the oldest kept on.
+    """Return up to `limit` entries after `since` that match `wanted` and are not later than `until`.
 
-    Raises UnknownCursor, and StorageError.
+    If `since` is None, starts with the oldest retained entry. Raises UnknownCursor and StorageError.
     """
     head = _head(storage)
     if head is None:
@@ -220,7 +224,7 @@ def read(
 
 
 def newest(storage: Storage, until: int | None = None) -> str:
-    """The cursor behind all entries that are not later than `until`, or behind a damaged end. Raises StorageError."""
+    """Return the cursor after all entries not later than `until`, or after a damaged end. Raises StorageError."""
     head = _head(storage)
     if head is None:
         return BEGINNING
@@ -231,9 +235,9 @@ def newest(storage: Storage, until: int | None = None) -> str:
 
 
 def cursor_before(storage: Storage, at: int) -> str:
-    """Return the cursor behind all entries older than an instant.
+    """Return the cursor after all entries older than `at` (Unix seconds).
 
-    Raises UnknownCursor where entries of that time are no longer kept, and StorageError.
+    Raises UnknownCursor if entries of that time are no longer retained, and StorageError.
     """
     head = _head(storage)
     if head is None:
@@ -245,7 +249,7 @@ def cursor_before(storage: Storage, at: int) -> str:
 
 
 def _cursor_behind(storage: Storage, head: Head, choose: Callable[[list[Members]], list[Members]]) -> str | None:
-    """The cursor behind the newest entry that `choose` leaves of a segment; None where it leaves none of any."""
+    """Return the cursor after the newest entry that `choose` selects from any segment, None if it selects none."""
     for segment in range(_newest_segment(storage, head), head.first // SEGMENT - 1, -1):
         if chosen := choose(_entries(storage, head, segment)):
             return _cursor(head, chosen[-1]["number"])
@@ -253,7 +257,7 @@ def _cursor_behind(storage: Storage, head: Head, choose: Callable[[list[Members]
 
 
 def _number(head: Head, since: str | None, oldest: str) -> int:
-    """The number after which a cursor goes on. Raises UnknownCursor."""
+    """Return the number after which a cursor continues. Raises UnknownCursor."""
     if since is None:
         return head.first - 1
     log, _, number = since.rpartition("-")
@@ -268,19 +272,21 @@ def _cursor(head: Head, number: int) -> str:
 
 
 def _segments(storage: Storage) -> list[int]:
-    """The numbers of the segments that lie there."""
+    """Return the numbers of the existing segments."""
     keys = storage.keys(layout.CHANGE_SEGMENTS)
     names = (key.removeprefix(layout.CHANGE_SEGMENTS).removesuffix(".json") for key in keys)
     return [int(name) for name in names if name.isdecimal()]
 
 
 def _exists(storage: Storage, head: Head, segment: int) -> bool:
-    """Whether there is a segment, or was one that is lost."""
+    """Return whether a segment exists or did exist and is lost."""
     return segment <= head.tail or storage.stat(layout.change_segment(segment)) is not None
 
 
 def _entries(storage: Storage, head: Head, segment: int) -> list[Members]:
-    """The entries of a segment. Raises UnknownCursor for one that is damaged or gone: go on behind it."""
+    """Return the entries of a segment. Raises UnknownCursor, with the next segment as `oldest`, if it is damaged or
+    gone.
+    """
     key = layout.change_segment(segment)
     try:
         stored = storage.get(key)
@@ -292,13 +298,15 @@ def _entries(storage: Storage, head: Head, segment: int) -> list[Members]:
 
 
 def _decoded(stored: bytes, key: str) -> list[Members]:
-    """The entries of a segment. Raises DamagedFile."""
+    """Decode the entries of a segment. Raises DamagedFile."""
     entries: list[Members] = orjson.loads(artefact.unsealed(stored, key))["entries"]
     return entries
 
 
 def _settled(entries: list[Members], until: int | None) -> list[Members]:
-    """The entries before the first young one: later than `until`, but not by so much that its clock was wrong."""
+    """Return the entries before the first one later than `until`. Entries over CLOCK_S later have a wrong clock and
+    stay.
+    """
     if until is None:
         return entries
     return list(takewhile(lambda entry: not until < entry["at"] <= until + CLOCK_S, entries))
@@ -312,7 +320,7 @@ def _newest_segment(storage: Storage, head: Head) -> int:
 
 
 def _head(storage: Storage) -> Head | None:
-    """The log's own record; None for one that was never begun, or whose record is lost. Raises StorageError."""
+    """Return the log's own record, None if it does not exist or is damaged. Raises StorageError."""
     return _decoded_head(storage.read(layout.CHANGE_LOG))
 
 
@@ -325,7 +333,9 @@ def _decoded_head(stored: Stored | None) -> Head | None:
 
 
 def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
-    """Record the newest segment, and prune what is older than KEPT_S: first out of reach of cursors, then for good."""
+    """Record the newest segment and delete segments older than KEPT_S. First moves `first`, so that no cursor needs
+    them.
+    """
     old = _prunable(storage, head, now)
 
     def advance(stored: Stored | None) -> bytes:

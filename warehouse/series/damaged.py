@@ -1,5 +1,5 @@
-"""Damaged files. A damaged month file gets a mark and stays where it is until a rebuild replaces it, so that readers
-refuse it; its bytes are then copied below `damaged/`. Any other damaged file is moved there.
+"""Quarantine damaged files below `damaged/`. A damaged monthly file is marked and stays in place, and readers refuse
+it. The rebuild that replaces it copies its bytes below `damaged/`. All other damaged files are moved there.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ GONE = "is gone, though the catalogue counts rows of it or its history lies ther
 
 
 def mark(storage: Storage, key: str, reason: str) -> None:
-    """Mark the month of a damaged file for the next rebuild, and leave the file. Raises StorageError.
+    """Mark the month of a damaged file for the next rebuild and leave the file in place. Raises StorageError.
 
-    Each mark differs from the one before it, so that a rebuild sees what was marked while it worked.
+    Each mark differs from the previous one, so that a rebuild notices new marks made during its work.
     """
     storage.put(layout.waiting(key), f"{reason}\n{secrets.token_hex(4)}".encode())
     _LOG.error("%s waits for a rebuild: %s", key, reason)
 
 
 def set_aside(storage: Storage, key: str, reason: str, is_replaced: bool = False) -> None:
-    """Move a file, if it is there, below `damaged/`. Raises StorageError.
+    """Move an existing file below `damaged/`. Raises StorageError.
 
-    `is_replaced`: the caller puts another in its place. That of a month is served: readers must never miss it.
+    If `is_replaced`, the caller replaces the file: it is copied, so that readers of a served month always find a file.
     """
     if not is_gone(storage, key):
         storage.copy(key, layout.damaged(f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}", key))
@@ -38,14 +38,14 @@ def set_aside(storage: Storage, key: str, reason: str, is_replaced: bool = False
 
 
 def mark_gone(storage: Storage, key: str) -> None:
-    """Mark the month of a file that is gone, and put an empty one, which no reader accepts. Raises StorageError."""
+    """Mark the month of a missing file and write an empty file, which no reader accepts. Raises StorageError."""
     if is_gone(storage, key):
         storage.update(key, lambda stored: b"" if stored is None else None)
         mark(storage, key, GONE)
 
 
 def is_gone(storage: Storage, key: str) -> bool:
-    """Whether nothing lies under a key, not even what cannot be read."""
+    """Return whether a key has no file, not even an unreadable one."""
     try:
         return storage.stat(key) is None
     except StorageError:
@@ -53,5 +53,5 @@ def is_gone(storage: Storage, key: str) -> bool:
 
 
 def waiting(storage: Storage) -> list[str]:
-    """Keys of the month files whose months have to be made again. Raises StorageError."""
+    """Return the keys of the monthly files that are marked for a rebuild. Raises StorageError."""
     return [key.removeprefix(layout.WAITING) for key in storage.keys(layout.WAITING)]

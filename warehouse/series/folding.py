@@ -1,7 +1,7 @@
-"""The series store: `fold` rows into month files.
+"""Merge rows into the monthly files of the series store.
 
-Ranks and finest intervals: see `warehouse.rows.resolve`. The history of a month: `warehouse.series.month_versions`.
-Reading: `warehouse.series.reader`.
+`warehouse.rows.resolve` handles ranks and finest intervals, `warehouse.series.month_versions` the history of a month,
+and `warehouse.series.reader` the reads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from warehouse.store.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """What one fold did to one month of a zone's metric; counts of rows."""
+    """The effect of one merge on a month of a zone's metric, in numbers of rows."""
 
     zone: str
     metric: str
@@ -54,14 +54,15 @@ def fold(
     mode: str,
     terms: Mapping[str, Terms] | None = None,
 ) -> list[Folded]:
-    """Puts a feed's rows into the month files; returns what it did, month by month.
+    """Merge a feed's rows into the monthly files; return the effect on each month.
 
-    `covered` names, per (zone, metric), the spans that the answers cover whole: there the feed's own rows that are no
-    longer stated are superseded. Elsewhere rows are only added or corrected. Nothing of another feed changes. A month
-    whose rows are all known already is not written. A damaged month is marked and stays as it is: its rebuild reads
-    these rows from the raw archive. `known_at` None: the instant right before a month is put, so that nobody has read
-    as of it yet. `mode` is that of the rows: raises WrongMode where it is not the warehouse's. `terms`: those of each
-    source, which the files state. Raises StorageError where a month cannot be folded, after the others were.
+    `covered` names, per (zone, metric), the ranges that the responses cover completely. In these ranges, the feed's
+    rows that the responses no longer contain are superseded. Outside them, rows are only added or corrected. Rows of
+    other feeds do not change. A month without new rows is not written. A damaged month is marked and not changed: its
+    rebuild reads these rows from the raw archive. If `known_at` is None, it is the time right before the month is
+    written, so that no reader has used it yet. `mode` is the mode of the rows; raises WrongMode if the warehouse has
+    another one. `terms` are the terms of each source, which the files state. Raises StorageError if a month cannot be
+    merged, after the others.
     """
     modes.ensure(storage, mode)
     by_place: dict[tuple[str, str], list[tuple[SeriesKey, Readings]]] = defaultdict(list)
@@ -96,7 +97,7 @@ def _by_month(versions: Versions) -> Iterator[tuple[str, Versions]]:
 
 
 def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_at: int) -> Versions:
-    """Readings of one metric as live versions, each stated once."""
+    """Return the readings of a metric as live versions without duplicates."""
     if not series:
         return empty()
     source = feed.split(".", 1)[0]
@@ -120,7 +121,7 @@ def as_versions(feed: str, series: Sequence[tuple[SeriesKey, Readings]], known_a
 
 
 def _bounds(series: Sequence[Readings]) -> Floats | None:
-    """Return the bounds of readings, one series after the other; None where no reading has any."""
+    """Return the bounds of all readings, series by series, None if no reading has bounds."""
     if not any(readings.bounds for readings in series):
         return None
     none = (np.nan, np.nan)
@@ -150,12 +151,12 @@ def _fold_month(
 
 
 def served_months(storage: Storage, metric: str, zone: str) -> list[str]:
-    """Every month (`2026-11`) of a zone's metric that has a served file, ascending."""
+    """Return every month (`2026-11`) of a zone's metric with a served file, in ascending order."""
     keys = storage.keys(layout.series_prefix(metric, zone))
     return [layout.of_series(key)[2] for key in keys if layout.is_month_file(key)]
 
 
 def places(storage: Storage, metric: str = "", zone: str = "") -> list[tuple[str, str, str]]:
-    """Every (metric, zone, month) that has a file, served or history."""
+    """Return every (metric, zone, month) with a file, either served or history."""
     keys = storage.keys(layout.series_prefix(metric, zone)) + storage.keys(layout.history_prefix(metric, zone))
     return sorted({layout.of_series(key)[:3] for key in keys if layout.is_month_file(key)})

@@ -1,9 +1,10 @@
-"""Every version of a month of a zone's metric. One object is the truth of a month: the file that is served.
+"""Store every version of a month of a zone's metric. The served file defines the state of the month.
 
-It names its month's history, rows of lower rank and superseded values, which lies under a name of its own bytes and is
-never changed. `update` puts the new history first, then replaces the served file on condition that it is still the one
-that was read, then removes the former history and logs what changed for readers. A kill leaves a history that nobody
-names, which is swept after a day, or a change that the next publication logs (`warehouse.documents.manifest`).
+It names the month's history: rows of lower rank and superseded values. A history is named by its bytes and never
+changes. `update` writes the new history first. It then replaces the served file if it is still the file that was read.
+Last, it deletes the old history and logs what changed for readers. If the process is killed, it leaves a history that
+no file names, which is removed after a day, or a change that the next publication logs
+(`warehouse.documents.manifest`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from warehouse.store.stored_bytes import Stored
 
 
 class Month(NamedTuple):
-    """One UTC month (`2026-11`) of a zone's metric."""
+    """A UTC month (`2026-11`) of a zone's metric."""
 
     metric: str
     zone: str
@@ -39,9 +40,9 @@ class Month(NamedTuple):
 
 
 def read(storage: Storage, place: Month) -> Versions:
-    """Every version of a month; none where no file is served.
+    """Return every version of a month, empty if no file is served.
 
-    Raises as `monthfile.month` does, and DamagedFile where the history is gone.
+    Raises as `monthfile.month` does, and DamagedFile if the history is gone.
     """
     key, last = layout.series(*place), None
     while True:
@@ -53,25 +54,25 @@ def read(storage: Storage, place: Month) -> Versions:
         except DamagedFile:
             if past.history == last:
                 raise
-            last = past.history  # a fold that has replaced the file meanwhile removes what it named
+            last = past.history  # a merge that replaced the file meanwhile deletes the old history
             storage.refresh(key)
             storage.refresh(last)
 
 
 class StoredMonth(NamedTuple):
-    """What a warehouse holds of a month."""
+    """The stored state of a month."""
 
     served: Versions | None
-    """None where the served file is lost."""
+    """None if the served file is lost."""
     versions: Versions
-    """Those served, and those of the history."""
+    """The versions of the served file and of the history."""
     past: Past
     damaged: tuple[DamagedFile, ...] = ()
-    """What is wrong with the files of the month."""
+    """The faults of the month's files."""
 
 
 Merge = Callable[[StoredMonth], Versions | None]
-"""Computes every version of a month from what is kept of it; None leaves it as it is. May be called again."""
+"""Computes every version of a month from its stored state; None leaves the month unchanged. It may be called again."""
 
 
 def update(
@@ -85,12 +86,13 @@ def update(
     terms: Mapping[str, Terms] | None = None,
     rebuilds: bool = False,
 ) -> bool:
-    """Puts the versions that `merge` makes of a month, unless another writer was first: then again. Whether it differs.
+    """Write the versions that `merge` returns for a month; return whether the month changed. Retries after a conflict.
 
-    A damaged month gets a mark and stays damaged, for part of a month must not pass for the whole: the next rebuild
-    puts what the raw archive holds, this change too. `rebuilds`: the caller is that rebuild. `feed`: whose answer
-    brings the change, for the log of changes. `known_since`: before it not all is known that was published; by default
-    what the month says already. `terms`: those of each source, for the file. Raises StorageError.
+    A damaged month is marked and not changed, because a partial month must not pass for a complete one. The next
+    rebuild writes the contents of the raw archive, this change included. `rebuilds` means that the caller is that
+    rebuild. `feed` is the feed behind the change, for the change log. Before `known_since`, the versions are
+    incomplete; by default, the value of the month stays. `terms` are the terms of each source, for the file. Raises
+    StorageError.
     """
     key = layout.series(*place)
     former, change, file = None, None, ""
@@ -103,7 +105,7 @@ def update(
                 damaged.mark(storage, error.key, error.reason)
             return (
                 b"" if stored is None else None
-            )  # no reader accepts an empty file, and none would miss one that is gone
+            )  # no reader accepts an empty file, but readers would not notice a missing one
         merged = merge(current)
         if merged is None or (stored is None and not len(merged)):
             return None
@@ -130,7 +132,7 @@ def update(
 
 
 def mark_damaged(storage: Storage, place: Month) -> None:
-    """Mark a month whose served file or history is damaged for the next rebuild. Raises StorageError."""
+    """Mark a month with a damaged served file or history for the next rebuild. Raises StorageError."""
     try:
         read(storage, place)
     except DamagedFile as error:
@@ -138,7 +140,7 @@ def mark_damaged(storage: Storage, place: Month) -> None:
 
 
 def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
-    """What a served file and its history hold, and what is wrong with them."""
+    """Load the versions of a served file and its history, with their faults."""
     key = layout.series(*place)
     found: tuple[Versions | None, Past] | None = None
     faults: list[DamagedFile] = []
@@ -147,7 +149,7 @@ def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
             found = monthfile.decoded(storage, key, stored.body)
     except DamagedFile as error:
         faults.append(error)
-    if found is None:  # its history is found by its name, the newest where a kill left several
+    if found is None:  # the history is found by its name; a killed process may leave several, and the newest counts
         histories = _histories(storage, layout.history_prefix(place.metric, place.zone))
         found = None, Past(histories[place][-1][1] if place in histories else None, None)
     served, past = found
@@ -166,7 +168,7 @@ def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
 
 
 def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past: Past) -> str | None:
-    """Puts the rows that are not served under the name of their bytes, unless they lie there; returns the name."""
+    """Write the rows that are not served, unless they are stored already; return their key, None if there are none."""
     if not len(rest):
         return None
     history, body = monthfile.encode_history(rest, *place, mode)
@@ -176,7 +178,7 @@ def _put_history(storage: Storage, place: Month, rest: Versions, mode: str, past
 
 
 def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
-    """Return what the file says; `known_since`: of a month that is being restored."""
+    """Return `known_since` for the file: of a restored month, not before its first version."""
     if known_since is None or not len(merged):
         return past.known_since
     return max(int(merged.known_at.min()), known_since)
@@ -185,7 +187,7 @@ def _since(merged: Versions, past: Past, known_since: int | None) -> int | None:
 def _change(
     place: Month, feed: str | None, stored: Stored | None, current: StoredMonth, served: Versions
 ) -> Change | None:
-    """What changes for readers of readings; the whole month where nobody knows what was served before."""
+    """Return the change for readers of actual values: the whole month if the rows served before are unknown."""
     if define(place.metric).merge == "vintages":
         return None
     if current.served is None and stored is not None:
@@ -194,12 +196,12 @@ def _change(
 
 
 _IDENTITY = ("fuel", "counterparty", "link")
-"""With `ts`, what tells served rows apart: one row answers for each."""
+"""The labels that, with `ts`, identify a served row."""
 _CONTENT = ("unit", "resolution", "source", "feed", "factors")
 
 
 def _between(place: Month, feed: str | None, before: Versions, after: Versions) -> Change | None:
-    """What a reader of the rows served before has to learn; None where the same rows are served."""
+    """Return the change between the rows served before and after, None if they are equal."""
     both = concat([before, after])
     identity = both.codes(*_IDENTITY) * SPREAD + both.ts
     content = both.codes(*_CONTENT)
@@ -215,7 +217,7 @@ def _between(place: Month, feed: str | None, before: Versions, after: Versions) 
 
 
 def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str]]]:
-    """Version and key of each history below a prefix by month, the oldest first."""
+    """Return, by month, the version and key of each history below a prefix, oldest first."""
     by_month: dict[Month, list[tuple[int, str]]] = defaultdict(list)
     for key in storage.keys(prefix):
         if layout.is_month_file(key) and (identity := storage.stat(key)) is not None:
@@ -224,12 +226,12 @@ def _histories(storage: Storage, prefix: str) -> dict[Month, list[tuple[int, str
 
 
 def sweep(storage: Storage, older_than_s: float = DAY) -> int:
-    """Removes the histories that a killed fold left behind, which no month file names; returns how many."""
+    """Delete the histories that a killed merge left behind and no monthly file names; return their number."""
     removed, latest = 0, time.time_ns() - int(older_than_s * 1e9)
     for place, found in _histories(storage, layout.history_prefix()).items():
         past = monthfile.past(storage, layout.series(*place)) if found[0][0] < latest else None
         if past is None:
-            continue  # the served file is lost: its history is found by its name
+            continue  # the served file is lost, and its history is found by its name
         for key in [key for version, key in found if version < latest and key != past.history]:
             storage.delete(key)
             removed += 1

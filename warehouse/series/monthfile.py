@@ -1,10 +1,11 @@
-"""One month file: versions of rows as numpy columns, to and from Parquet bytes. Which are served: `rows.resolve`.
+"""Convert the row versions of a monthly file between numpy columns and Parquet bytes. `rows.resolve` selects the rows.
 
-Zone and metric stand in the path, as Hive partitions do, and in every row: a file says by itself what it holds. The
-footer has `source`, `license` and `attribution` of the rows. Its entry `emds` says the schema version, the warehouse's
-mode, the file's own key, the month's history (`Past`), where its net rows lie (`series.net_rows`), a checksum of all
-that, and one of the whole file (`store.seal`). Net rows come first, borders in a row group of their own. A history is
-named by its bytes, so its footer says `BLANK_SHA8` in that place; nobody else gets it, and it states no terms.
+Zone and metric are part of the path, as in Hive partitions, and of every row, so that a file describes itself. The
+footer has the `source`, `license` and `attribution` of the rows. Its entry `emds` has the schema version, the
+warehouse's mode, the file's key, the month's history (`Past`) and the location of the net rows (`series.net_rows`). It
+ends with a checksum of these fields and one of the whole file (`store.seal`). Net rows come first, and borders have
+their own row group. A history is named by its bytes, so its footer has `BLANK_SHA8` in that position. Histories are not
+served and do not state terms.
 """
 
 from __future__ import annotations
@@ -36,20 +37,20 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Identity
 
 _HEAD, _END = b'{"schema":', b'"}'
-"""In the footer: how its text begins, and what stands behind the checksum's digits."""
+"""The start of the text in the footer, and the end of the text after the digits of the checksum."""
 _OWN = b',"footer":"'
-"""Stands before the checksum of the footer's text up to there, by which it is read without the rest of the file."""
+"""Precedes the checksum of the preceding text, which allows reading the footer without the rest of the file."""
 _TAIL_BYTES = 4096
-"""So much of a file's end holds its footer's text, but where a month has many runs."""
+"""The end of a file of this size contains the footer's text, unless the month has many runs."""
 _PARTITIONS = ("zone", "metric")
 _COLUMNS = [name for name in SCHEMA.names if name not in _PARTITIONS]
 _TEXT = ("fuel", "counterparty", "link", "unit", "resolution", "source", "feed", "basis", "factors")
 _BOUNDS = ("low", "high")
 _OF_ESTIMATES = (*_BOUNDS, "factors")
 _OF_READINGS = [name for name in _COLUMNS if name not in _OF_ESTIMATES]
-"""The columns of a file without estimates that are not null throughout."""
+"""The columns of a file without estimates that are not always null."""
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
-"""What pandas and Arrow make of a Hive folder's name: in a column of another type they cannot read `series` whole."""
+"""The type that pandas and Arrow give a Hive folder's name. With another type, they cannot read all of `series`."""
 _FILE_SCHEMA = pa.schema(
     [
         field.with_type(_CONSTANT)
@@ -61,25 +62,25 @@ _FILE_SCHEMA = pa.schema(
     ]
 )
 _READ_AS = pa.schema([field.with_type(_CONSTANT) if field.name in _PARTITIONS else field for field in SCHEMA])
-"""The types that Arrow's readers give: the file's own, with plain strings for text."""
+"""The types that Arrow's readers return: those of the file, with plain strings for text."""
 
 
 BLANK_SHA8 = "0" * 8
 
 
 class Past(NamedTuple):
-    """What a served month file says of its month's past."""
+    """What a served monthly file states about the past of its month."""
 
     history: str | None
-    """Key of the rows of lower rank and the superseded values; None where there are none."""
+    """The key of the rows of lower rank and the superseded values, None if there are none."""
     known_since: int | None
-    """Of a month that was restored from raw responses: the time (Unix seconds) before which its versions are not all
-    known. None for all other months.
+    """For a month that was restored from raw responses: the time (Unix seconds) before which its versions are
+    incomplete. None for all other months.
     """
 
 
 def encode_history(versions: Versions, metric: str, zone: str, month: str, mode: str) -> tuple[str, bytes]:
-    """The key and the bytes of a month's history."""
+    """Return the key and the bytes of a month's history."""
     body = encode(versions, layout.history(metric, zone, month, BLANK_SHA8), mode)
     return layout.history(metric, zone, month, hashlib.sha256(body).hexdigest()[:8]), body
 
@@ -89,7 +90,8 @@ def encode(
 ) -> bytes:
     """Return Parquet bytes in SCHEMA's columns and in canonical order; equal arguments give equal bytes.
 
-    `terms` are those of each source, by its code; the file states those of its rows. None for a file that nobody gets.
+    `terms` are those of each source, by its code; the file states those of its rows. None for a file that is not
+    served.
     """
     rows = stated_bounds(versions.take(versions.order()).compact())
     border, fuel = rows.where(lambda labels: labels.border), rows.where(lambda labels: labels.fuel is not None)
@@ -127,26 +129,28 @@ def stated_bounds(versions: Versions) -> Versions:
 
 
 def _terms(rows: Versions, terms: Mapping[str, Terms]) -> dict[str, str]:
-    """The footer's words for the sources of all rows; none where there are no rows, or nobody knows the source."""
+    """Return the footer's texts about the sources of the rows, empty without rows or known sources."""
     codes = {label.source for label in rows.labels}
     carriers = [of for code, of in terms.items() if code in codes]
     return join_terms(carriers)._asdict() if carriers else {}
 
 
 def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
-    """The checksums come last: by their places the text is found without a Parquet reader."""
+    """Return the footer's text. The checksums come last: their positions locate the text without a Parquet reader."""
     members = orjson.dumps({**seal.members(key), "mode": mode, **past._asdict(), "net": net})[:-1]
     own = b"".join((_OWN, seal.short(members).encode(), b'",', seal.MARK, seal.BLANK.encode(), _END))
     return (members + own).decode()
 
 
 def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
-    """The versions as an Arrow table of SCHEMA's columns, in canonical order, text columns dictionary-encoded."""
+    """Return the versions as an Arrow table of SCHEMA's columns, in canonical order, with dictionary-encoded text
+    columns.
+    """
     return _table(versions.take(versions.order()).compact(), zone, metric)
 
 
 def _table(rows: Versions, zone: str, metric: str) -> pa.Table:
-    """The same in the order of the rows."""
+    """Return rows as `to_table` does, in their own order."""
     constant = np.zeros(len(rows), np.int32)
     columns = {
         "zone": pa.DictionaryArray.from_arrays(constant, pa.array([zone])),
@@ -169,17 +173,17 @@ def _table(rows: Versions, zone: str, metric: str) -> pa.Table:
 
 
 def month(storage: Storage, key: str) -> tuple[Versions, Past]:
-    """The versions of a month file, and what it says of its past; none, and nothing, where there is no file.
+    """Return the versions of a monthly file and its past, both empty if there is no file.
 
-    Raises DamagedFile for one that cannot be read or is not what was written, WrongMode for rows of another mode,
-    StorageError for a file of another release.
+    Raises DamagedFile if the file is unreadable or altered, WrongMode for rows of another mode, and StorageError for a
+    file of another release.
     """
     body = storage.get(key)
     return (empty(), Past(None, None)) if body is None else decoded(storage, key, body)
 
 
 def history(storage: Storage, key: str) -> Versions:
-    """The versions of a month's history. Raises as `month` does, and DamagedFile for one that is gone."""
+    """Return the versions of a month's history. Raises as `month` does, and DamagedFile if the history is gone."""
     body = storage.get(key)
     if body is None:
         raise DamagedFile(key, "is gone, though the month's file names it")
@@ -187,26 +191,26 @@ def history(storage: Storage, key: str) -> Versions:
 
 
 def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
-    """What `month` gives of a file's bytes."""
+    """Decode a file's bytes as `month` does."""
     footer = _checked(body, key)
     modes.check_file(modes.require(storage), footer.get("mode"), key)
     try:
-        # Not `pq.read_table`, which loads pyarrow.dataset: 45 MB that a process serving months has no use for.
+        # `pq.read_table` would load pyarrow.dataset, 45 MB that a process serving months does not need.
         file = pq.ParquetFile(pa.BufferReader(body), read_dictionary=[*_TEXT])
         columns = _COLUMNS if _has_estimates(file.metadata) else _OF_READINGS
         table = file.read(columns=columns, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
         raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
     if file.num_row_groups > 1:
-        # Net and borders are ascending each: a stable sort by time is the canonical order.
+        # Net and border rows each ascend: a stable sort by time gives the canonical order.
         table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
     return _rename_areas(_of_table(table)), Past(footer["history"], footer["known_since"])
 
 
 def past(storage: Storage, key: str, mode: str | None = None) -> Past | None:
-    """What a served month file says of its past; None where there is no file. Raises DamagedFile and StorageError.
+    """Return the past that a served monthly file states, None if there is no file. Raises DamagedFile and StorageError.
 
-    `mode`: that of the warehouse. If it is given, raises WrongMode for a file of another mode.
+    If `mode`, the mode of the warehouse, is given, raises WrongMode for a file of another mode.
     """
     body = storage.get(key)
     if body is None:
@@ -218,9 +222,10 @@ def past(storage: Storage, key: str, mode: str | None = None) -> Past | None:
 
 
 def labels_in_short(storage: Storage, key: str, body: bytes, border: bool) -> frozenset[RowLabels]:
-    """Return the labels of the rows of borders and ties, or of the others, by source and feed alone.
+    """Return labels with source and feed only: of the rows of borders and interconnectors, or of the other rows.
 
-    `body`: the file's bytes. That is a twentieth of the work of reading all columns. Raises as `month` does.
+    `body` is the content of the file. This takes a twentieth of the work of reading all columns. Raises as `month`
+    does.
     """
     modes.check_file(modes.require(storage), _checked(body, key).get("mode"), key)
     names = ["source", "feed", "counterparty", "link"]
@@ -231,10 +236,10 @@ def labels_in_short(storage: Storage, key: str, body: bytes, border: bool) -> fr
 
 
 def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> NetLayout | None:
-    """Where the net rows of a kept month file lie, from its end alone; checked.
+    """Return the checked location of the net rows of a monthly file, read from the end of the file.
 
-    None where that cannot be told: of a file that does not say it, is damaged, gone or another by now. Reading it whole
-    tells which. Raises WrongMode, and StorageError as `month` does.
+    Returns None if the file does not state it, or is damaged, gone or replaced; reading the whole file tells these
+    cases apart. Raises WrongMode, and StorageError as `month` does.
     """
     tail = storage.part(key, identity, max(0, identity.size - _TAIL_BYTES), _TAIL_BYTES) or b""
     own = tail.rfind(_OWN)
@@ -250,7 +255,7 @@ def net_layout(storage: Storage, key: str, identity: Identity, mode: str) -> Net
 
 
 def _checked(body: bytes, key: str) -> dict[str, Any]:
-    """What a file's footer says of itself, its bytes checked. Raises DamagedFile; StorageError for another release."""
+    """Check a file's bytes and return its footer. Raises DamagedFile, and StorageError for another release."""
     at = seal.check(body, key)
     members: dict[str, Any] = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     metric, zone, month, is_history = layout.of_series(key)
@@ -261,7 +266,7 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
 
 
 def whole(storage: Storage, key: str) -> bytes | None:
-    """The bytes of a kept month file as they lie, checked; None where there is no file. Raises as `month` does."""
+    """Return the checked bytes of a monthly file, None if there is no file. Raises as `month` does."""
     body = storage.get(key)
     if body is not None:
         modes.check_file(modes.require(storage), _checked(body, key).get("mode"), key)
@@ -269,23 +274,23 @@ def whole(storage: Storage, key: str) -> bytes | None:
 
 
 def digest(body: bytes) -> str:
-    """What tells the rows of a month file from others: a short SHA-256 of all before its footer.
+    """Return a short SHA-256 of everything before the footer, which identifies the rows of a monthly file.
 
-    The footer names the month's history, which changes without any served row.
+    The footer names the month's history, which can change without a change of the served rows.
     """
     footer_bytes = int.from_bytes(body[-8:-4], "little")
     return seal.short(body[: -8 - footer_bytes])
 
 
 def _has_estimates(metadata: pq.FileMetaData) -> bool:
-    """Return whether any row of a month file is an estimate, by the statistics of its row groups."""
+    """Return whether any row of a monthly file is an estimate, by the statistics of its row groups."""
     places = product(range(metadata.num_row_groups), map(SCHEMA.names.index, _OF_ESTIMATES))
     chunks = (metadata.row_group(group).column(column) for group, column in places)
     return any(chunk.statistics.null_count < chunk.num_values for chunk in chunks)
 
 
 def _of_table(table: pa.Table) -> Versions:
-    """The versions that the columns of a month file state."""
+    """Return the versions in the columns of a monthly file."""
     if table.num_rows == 0:
         return empty()
     code = np.zeros(table.num_rows, np.int64)
@@ -315,7 +320,7 @@ def _of_table(table: pa.Table) -> Versions:
 
 
 def _rename_areas(versions: Versions) -> Versions:
-    """Return versions whose border rows give an area its id if it was not a zone when they were stored."""
+    """Return versions whose border rows name a zone by its ID if it was an outside area when they were stored."""
     areas = [label.counterparty for label in versions.labels]
     if ID_OF_OUTSIDE.keys().isdisjoint(areas):
         return versions
@@ -326,7 +331,7 @@ def _rename_areas(versions: Versions) -> Versions:
 
 
 def _bounds(table: pa.Table) -> Floats | None:
-    """Return the bounds that the columns of a month file state; None where it has none."""
+    """Return the bounds in the columns of a monthly file, None if it has none."""
     if not {*_BOUNDS} <= {*table.column_names}:
         return None
     low, high = (table.column(name) for name in _BOUNDS)

@@ -1,10 +1,10 @@
-"""The net rows of a month file, read without a Parquet reader: a day out of a month costs a tenth of decoding it.
+"""Read the net rows of a monthly file without a Parquet reader: a day of a month costs a tenth of decoding it.
 
-The net's values lie in the file as plain little-endian doubles (Parquet's PLAIN encoding, uncompressed, one page), and
-the footer says at which offset, and when: a month is a few runs of rows that follow each other at their resolution.
-Parts of the values have checksums of their own, so that a window is read, and checked, without the rest of the file.
-Any Parquet reader reads the same rows from the same bytes. A file whose net is no such series (generation by fuel) says
-nothing.
+The file contains the net values as plain little-endian doubles (Parquet's PLAIN encoding, uncompressed, one page). The
+footer states their offset and their times: a month is a few runs of rows that follow each other at their resolution.
+Parts of the values have their own checksums, so that a window can be read and checked without the rest of the file. Any
+Parquet reader reads the same rows from the same bytes. The footer of a file whose net is not such a series (generation
+by fuel) does not describe it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from warehouse.store import seal
 MOST_RUNS = 200
 """A month with more gaps or changes of feed is read as Parquet."""
 PART_ROWS = 1024
-"""Three and a half days of 5-minute values, 8 kB: what a window of a day lies in, or in two of them."""
+"""Three and a half days of 5-minute values, or 8 kB. A window of a day needs one or two such parts."""
 _WIDTH = 8
 
 
 class Run(NamedTuple):
-    """`length` rows of one label, the first at `start`, each `step` seconds after the one before."""
+    """`length` rows of one label. The first is at `start`, and each is `step` seconds after the previous one."""
 
     label: int
     start: int
@@ -38,7 +38,7 @@ class Run(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows `first` up to `last` of a run, whose values begin with number `at` of the file's."""
+    """The rows of a run from `first` to before `last`. Their values begin at index `at` of the file's values."""
 
     run: Run
     first: int
@@ -48,20 +48,20 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NetLayout:
-    """Where net rows lie in a file, and when they are; not their values. `Run.label` indexes `labels`.
+    """The location and the times of the net rows in a file, without their values. `Run.label` indexes `labels`.
 
-    Values are counted from the file's first on, and read by parts of PART_ROWS.
+    Values are counted from the first one of the file and read in parts of PART_ROWS.
     """
 
     labels: tuple[RowLabels, ...]
     runs: tuple[Run, ...]
     offset: int
-    """Of the first value's bytes."""
+    """The position of the first value in bytes."""
     checksums: str
-    """Of each part, one behind the other (`seal.short`)."""
+    """The concatenated checksums of the parts (`seal.short`)."""
 
     def within(self, window: Window | None) -> list[Piece]:
-        """The rows in a window, whose values are neighbours, since rows ascend; None is all of time."""
+        """Return the rows in a window, or all rows if it is None. Their values are adjacent because rows ascend."""
         pieces, at = [], 0
         for run in self.runs:
             first, last = 0, run.length
@@ -74,15 +74,15 @@ class NetLayout:
         return pieces
 
     def labels_in(self, window: Window) -> set[RowLabels]:
-        """The labels of the rows in a window."""
+        """Return the labels of the rows in a window."""
         return {self.labels[piece.run.label] for piece in self.within(window)}
 
     def place(self, parts: range) -> tuple[int, int]:
-        """The first byte of some parts, and how many there are at most."""
+        """Return the position and the maximum size of some parts in bytes."""
         return self.offset + parts.start * PART_ROWS * _WIDTH, len(parts) * PART_ROWS * _WIDTH
 
     def checked(self, body: bytes, parts: range) -> list[Floats] | None:
-        """The values of some parts, out of their bytes, read-only; None where those are not what was written."""
+        """Return the values of some parts from their bytes, read-only, None if the checksums differ."""
         left = (sum(run.length for run in self.runs) - parts.start * PART_ROWS) * _WIDTH
         values = []
         for place, part in enumerate(parts):
@@ -99,7 +99,7 @@ class NetLayout:
 
 
 def parts_of(pieces: Sequence[Piece]) -> range:
-    """The parts of a file's values that hold those of some rows."""
+    """Return the parts of a file's values that contain the values of some rows."""
     if not pieces:
         return range(0)
     *_, (_, first, last, at) = pieces
@@ -107,10 +107,10 @@ def parts_of(pieces: Sequence[Piece]) -> range:
 
 
 def columns_of(pieces: Sequence[Piece], value: Floats, begin: int) -> tuple[NDArray[np.int32], Ints, Floats, bool]:
-    """Label, `ts` and value of some rows, and whether they are of one run.
+    """Return label, `ts` and value of some rows, and whether they belong to a single run.
 
-    `value` holds the file's values from number `begin` on, all of these rows' among them. Those of one run are not
-    copied.
+    `value` has the file's values from index `begin`, including those of all these rows. The values of a single run are
+    not copied.
     """
     label, ts, values = [], [], []
     for run, first, last, at in pieces:
@@ -130,7 +130,10 @@ def columns_of(pieces: Sequence[Piece], value: Floats, begin: int) -> tuple[NDAr
 
 
 def described(net: Versions, body: bytes) -> dict[str, Any] | None:
-    """What the footer says of net rows, in the file's order, whose values stand in `body`; None where nothing."""
+    """Return the footer's description of the net rows, whose values `body` contains; None if they cannot be described.
+
+    The rows are in the file's order.
+    """
     if not len(net):
         return None
     values = net.value.astype("<f8").tobytes()
@@ -150,14 +153,14 @@ def described(net: Versions, body: bytes) -> dict[str, Any] | None:
 
 
 def _breaks(net: Versions) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Per row, whether it begins a run: another label, or not one interval after the row before."""
+    """Return, per row, whether it begins a run: a new label, or not one interval after the previous row."""
     breaks = np.ones(len(net), np.bool_)
     breaks[1:] = (np.diff(net.label) != 0) | (np.diff(net.ts) != net.seconds()[:-1])
     return breaks
 
 
 def layout(description: Mapping[str, Any]) -> NetLayout:
-    """Where the rows that `described` describes lie."""
+    """Return the layout that a description by `described` states."""
     labels = _shared(tuple([RowLabels(*label) for label in description["labels"]]))
     steps = [RESOLUTIONS[label.resolution] for label in labels]
     runs = tuple(Run(code, start, count, steps[code]) for code, start, count in description["runs"])
@@ -166,5 +169,5 @@ def layout(description: Mapping[str, Any]) -> NetLayout:
 
 @lru_cache(maxsize=4096)
 def _shared(labels: tuple[RowLabels, ...]) -> tuple[RowLabels, ...]:
-    """The labels themselves, once for all the months that have them."""
+    """Return the labels, shared by all months that have them."""
     return labels

@@ -1,8 +1,8 @@
-"""Publishers' own bytes: kept before they are parsed, so that every later stage can be run again without the network.
+"""Store raw responses before they are parsed, so that every later stage can be repeated without the network.
 
-A kept body is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) holds the
-head as JSON: the seal (`store.seal`), the warehouse's mode, and the question, so that `parse(body, request)` can be
-called again. A file that is damaged is set aside as soon as it is noticed.
+A raw response is a zstd file that any zstd reader opens. A skippable frame before it (RFC 8878 section 3.1.2) has the
+head as JSON: the seal (`store.seal`), the warehouse's mode and the request, so that `parse(body, request)` can be
+called again. A damaged file is quarantined as soon as it is noticed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from warehouse.store.storage import Storage
 
 _SKIPPABLE = 0x184D2A50
 _LEVEL = 6
-"""Of zstd: a tenth larger than level 9 on these bodies, in a third of the time."""
+"""The zstd level. Files are a tenth larger than at level 9, in a third of the time."""
 _LONGEST = timedelta(days=366)
 
 
 @dataclass(frozen=True)
 class RawBody:
-    """One kept body with the question that it answers."""
+    """A raw response with its request."""
 
     key: str
     request: Request
@@ -44,7 +44,7 @@ class RawBody:
 
     @property
     def fetched_at(self) -> int:
-        """Unix seconds, by the clock of that moment."""
+        """Return the time of the fetch in Unix seconds, by the clock of that moment."""
         return _fetched_at(self.key)
 
     @cached_property
@@ -57,10 +57,10 @@ class RawBody:
 
 
 class KeptAnswers:
-    """What is kept of a feed around some market days, by the names of one listing. Not for several threads."""
+    """The raw responses of a feed around some market days, from one listing of their names. Not thread-safe."""
 
     def __init__(self, storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> None:
-        """List what may hold rows of `first..last`, or all. Raises StorageError."""
+        """List the files that may contain rows of `first..last`, or all files. Raises StorageError."""
         self._storage, self._feed = storage, feed
         keys = sorted(_keys(storage, feed, first, last), key=order_of)
         self._newest = {_place(key): key for key in keys}
@@ -68,20 +68,20 @@ class KeptAnswers:
         self._last = order_of(keys[-1]) if keys else 0
 
     def find(self, request: Request) -> RawBody | None:
-        """Return the newest answer to a question, whichever day it lies under; None if none is kept undamaged."""
+        """Return the newest response to a request, whichever day it is stored under, None without an undamaged one."""
         key = self._of_question.get(_digest_of_question(request))
         stored = None if key is None else _opened_or_set_aside(self._storage, key)
         return stored if stored is not None and _question(stored.request) == _question(request) else None
 
     def keep(self, request: Request, body: bytes, fetched_at: int, mode: str) -> str | None:
-        """Keep a body under its first market day; return its key, None if the newest answer to the question is equal.
+        """Store a body under its first market day; return its key, None if the newest response to the request is equal.
 
-        `mode` is that of the transport. Raises WrongMode where it is not the warehouse's, and StorageError.
+        `mode` is that of the transport. Raises WrongMode if the warehouse has another one, and StorageError.
         """
         modes.ensure(self._storage, mode)
         day = str(request.days[0]) if request.days else clock.utc(fetched_at).date().isoformat()
         name = digest(request, body)
-        # No lock: two that keep one answer at once write the same name, or one body twice, which no reader notices.
+        # No lock: two writers of one response use the same name, or store it twice, which readers do not notice.
         if self._newest.get((day, name[:8]), "").partition(f"-{name}.")[1]:
             return None
         order = max(time.time_ns() // 1_000_000, self._last + 1)
@@ -95,7 +95,7 @@ class KeptAnswers:
 
 
 def digest(request: Request, body: bytes) -> str:
-    """Return eight hex digits of the question, and eight of question and answer: what a kept body is named by."""
+    """Return eight hex digits of the request and eight of request and response, which name a raw response."""
     return _digest_of_question(request) + hashlib.sha256(_question(request) + body).hexdigest()[:8]
 
 
@@ -104,9 +104,9 @@ def _digest_of_question(request: Request) -> str:
 
 
 def find(storage: Storage, feed: str, first: date | None = None, last: date | None = None) -> Iterator[RawBody]:
-    """The kept bodies of a feed's rows whose question covers a day of `first..last`, in the order in which they came.
+    """Yield the raw responses with a feed's rows whose request covers a day of `first..last`, in order of arrival.
 
-    Raises WrongMode for a body of another mode.
+    Raises WrongMode for a response of another mode.
     """
     for key in sorted(_keys(storage, feed, first, last), key=order_of):
         stored = _opened_or_set_aside(storage, key)
@@ -115,7 +115,7 @@ def find(storage: Storage, feed: str, first: date | None = None, last: date | No
 
 
 def _opened_or_set_aside(storage: Storage, key: str) -> RawBody | None:
-    """One kept body; None where it is gone, or damaged and therefore set aside."""
+    """Return a raw response, None if it is gone, or damaged and now quarantined."""
     try:
         return opened(storage, key)
     except DamagedFile as error:
@@ -124,15 +124,16 @@ def _opened_or_set_aside(storage: Storage, key: str) -> RawBody | None:
 
 
 def pruned_until(storage: Storage) -> int:
-    """Of bodies fetched before this instant (Unix seconds) only the last to each question is kept; 0: all are."""
+    """Return the time (Unix seconds) before which only the last response to each request is retained, 0 if all are."""
     stored = storage.get(layout.PRUNED) or b""
     return int(stored) if stored.isdigit() and len(stored) < 16 else 0
 
 
 def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
-    """Keeps, of bodies fetched before an instant, each market day's last answers; returns how many went.
+    """Delete the responses fetched before `before` (Unix seconds), except each market day's last ones; return their
+    number.
 
-    Opened are only days with a body that has become old since the instant of the last time, `pruned`.
+    Opens only the days with a response that has become old since the time of the last deletion, `pruned`.
     """
     days: dict[str, list[str]] = defaultdict(list)
     for key in _bodies(storage, layout.raw_prefix(feed)):
@@ -163,19 +164,19 @@ _NAME = re.compile(r"(\d+)-(\d+)-[0-9a-f]{16}\.[^/]*zst")
 
 
 def is_body(key: str) -> bool:
-    """Whether a key is that of a kept body."""
+    """Return whether a key names a raw response."""
     return _NAME.fullmatch(key.rsplit("/", 1)[1]) is not None
 
 
 def _bodies(storage: Storage, prefix: str) -> list[str]:
-    """The keys of kept bodies below a prefix, without other files."""
+    """Return the keys of the raw responses below a prefix, without other files."""
     return [key for key in storage.keys(prefix) if is_body(key)]
 
 
 def _keys(storage: Storage, feed: str, first: date | None, last: date | None) -> Iterator[str]:
-    """The keys whose questions may cover a day of `first..last`.
+    """Yield the keys whose requests may cover a day of `first..last`.
 
-    A question lies under its first day and covers a year at most.
+    A request is stored under its first day and covers a year at most.
     """
     if first is None or last is None:
         yield from _bodies(storage, layout.raw_prefix(feed))
@@ -186,13 +187,13 @@ def _keys(storage: Storage, feed: str, first: date | None, last: date | None) ->
 
 
 def _question(request: Request) -> bytes:
-    """What makes two requests the same question: the market day aside, since its folder says it."""
+    """Return the bytes that identify a request, without the market day, which the folder states."""
     params = [pair for pair in request.params if pair[0] not in request.nonce]
     return orjson.dumps([request.url, params, request.zone, request.part, request.body])
 
 
 def opened(storage: Storage, key: str) -> RawBody | None:
-    """One kept body, or None where it is gone. Raises DamagedFile, WrongMode and StorageError."""
+    """Return a raw response, None if it is gone. Raises DamagedFile, WrongMode and StorageError."""
     stored = storage.get(key)
     if stored is None:
         return None
@@ -210,19 +211,19 @@ def opened(storage: Storage, key: str) -> RawBody | None:
 
 
 def request_of(member: dict[str, Any]) -> Request:
-    """The request that a head states. Raises KeyError and TypeError."""
+    """Return the request that a head states. Raises KeyError and TypeError."""
     pairs = {name: tuple((a, b) for a, b in member[name]) for name in ("params", "headers")}
     days = tuple(date.fromisoformat(day) for day in member["days"])
     return Request(**{**member, **pairs, "days": days, "nonce": tuple(member["nonce"]), "secrets": ()})
 
 
 def order_of(key: str) -> int:
-    """The place of a kept body among those of its feed: later bodies have higher numbers."""
+    """Return the sequence number of a raw response within its feed. Later responses have higher numbers."""
     return int(key.rsplit("/", 1)[1].split("-", 2)[0])
 
 
 def _place(key: str) -> tuple[str, str]:
-    """Return the market day under which a body is kept, and the digits of its question."""
+    """Return the market day under which a response is stored, and the digits of its request."""
     _, day, name = key.rsplit("/", 2)
     return day, name.split("-", 2)[2][:8]
 

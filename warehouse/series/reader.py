@@ -1,6 +1,7 @@
-"""Served rows as columns: month files found by arithmetic, decoded once, kept by file identity within a bound of bytes.
+"""Read served rows as columns. Monthly files are located by name, decoded once and cached by identity in bounded
+memory.
 
-A process that answers thousands of questions a second keeps one; for a few, one without bytes is made.
+A process with thousands of requests per second keeps one reader. For a few reads, create one with a limit of 0 bytes.
 """
 
 from __future__ import annotations
@@ -27,15 +28,14 @@ from warehouse.store.stored_bytes import Identity
 
 Decoded = TypeVar("Decoded")
 _FEW_SECONDS = 100 * DAY
-"""In a shorter window each month's name is tried; else the folder is listed.
-
-8,000 years have more months than files.
+"""For a shorter window, the reader tries the file of each month. For a longer one, it lists the folder, because 8,000
+years have more months than files.
 """
 _NO_VALUES: Floats = np.empty(0, np.float64)
 
 
 class MonthFile(NamedTuple):
-    """A month file as it was when it was looked up."""
+    """A monthly file as it was when it was found."""
 
     month: str
     key: str
@@ -43,9 +43,9 @@ class MonthFile(NamedTuple):
 
 
 class Reader:
-    """Reads month files of one warehouse; safe for many threads. A replaced file is seen within `ttl_s` seconds.
+    """A thread-safe reader of a warehouse's monthly files. It notices a replaced file within `ttl_s` seconds.
 
-    Of `limit_bytes` a half is for values, a half for where they lie in their files (1 kB a month).
+    Half of `limit_bytes` is for values and half for the layouts of files (1 kB per month).
     """
 
     def __init__(self, storage: Storage, limit_bytes: int, ttl_s: float = 0.0) -> None:
@@ -55,7 +55,7 @@ class Reader:
         self._stats = TtlCache(ttl_s)
 
     def files(self, zone: str, metric: str, window: Window) -> list[MonthFile]:
-        """Every file that a window touches, in order of time."""
+        """Return every file that a window touches, in order of time."""
         keys = ((month, layout.series(metric, zone, month)) for month in self._months(zone, metric, window))
         return [MonthFile(month, key, identity) for month, key in keys if (identity := self._identity(key)) is not None]
 
@@ -70,7 +70,7 @@ class Reader:
         return [month for month in folding.served_months(self.storage, metric, zone) if first <= month <= last]
 
     def rows(self, file: MonthFile, side: MonthFileSide, window: Window | None = None) -> RowColumns:
-        """The rows of one side of a month file: those of a window, or more; None is all of the month.
+        """Return the rows of one side of a monthly file: at least those of the window, or all rows if it is None.
 
         Raises FileReplaced, and as `monthfile.month` does.
         """
@@ -80,14 +80,14 @@ class Reader:
 
     @read_again
     def read(self, zone: str, metric: str, side: MonthFileSide, window: Window) -> RowColumns:
-        """The rows of one side that begin in a window, of all months. Raises as `monthfile.month` does."""
+        """Return the rows of one side that begin in a window, from all months. Raises as `monthfile.month` does."""
         rows = joined(self.rows(file, side, window) for file in self.files(zone, metric, window))
         return rows.take(slice(*rows.between(window)))
 
     def labels(self, file: MonthFile, side: MonthFileSide, window: Window) -> set[RowLabels]:
-        """The labels of the rows of one side of a month file that lie in a window. Raises as `rows` does.
+        """Return the labels of the rows in a window, on one side of a monthly file. Raises as `rows` does.
 
-        If it is decoded as Parquet and all of it lies in the window, the labels state source and feed alone.
+        For a file that is decoded as Parquet and is entirely in the window, the labels have source and feed only.
         """
         nets = self._layout(file) if side == "net" else None
         if nets is not None:
@@ -111,7 +111,7 @@ class Reader:
         return self._layouts.get(file, read)
 
     def _net_rows(self, file: MonthFile, nets: NetLayout, window: Window | None) -> RowColumns | None:
-        """The net rows of a window, from its own parts of the file; None where the file is to be read whole."""
+        """Return the net rows of a window from its parts of the file, None if the whole file must be read."""
         pieces = nets.within(window)
         parts = parts_of(pieces)
         values = [self._memory.found((file, part)) for part in parts]
@@ -142,7 +142,7 @@ class Reader:
         return self._memory.get((file, "sides"), read)
 
     def _body(self, key: str, identity: Identity) -> bytes:
-        """The bytes of a file that was found before. Raises FileReplaced, StorageError."""
+        """Return the bytes of a file that was found before. Raises FileReplaced and StorageError."""
         stored = self.storage.read(key)
         if stored is None or stored.identity != identity:
             self._stats.forget(key)
@@ -151,9 +151,9 @@ class Reader:
 
     @read_again
     def document(self, key: str, decode: Callable[[bytes, str, str], tuple[Decoded, int]]) -> Decoded | None:
-        """What `decode` makes of a file's bytes, key and mode, and its size in memory; cached. None without a file.
+        """Return the result of `decode` (called with a file's bytes, key and mode) from a cache; None without a file.
 
-        Raises StorageError.
+        `decode` also returns the size in memory. Raises StorageError.
         """
         identity = self._identity(key)
         if identity is None:
@@ -163,18 +163,18 @@ class Reader:
     def past(
         self, file: MonthFile, pick: Pick | None, at: int | None, ranks: Mapping[str, int]
     ) -> dict[MonthFileSide, RowColumns]:
-        """A month's rows as this warehouse knew them at an instant, or knows them now, by the feeds' ranks of today.
+        """Return a month's rows as this warehouse knew them at `at` (Unix seconds) or knows them now, by today's ranks.
 
-        `pick`: which vintages of a forecast. Raises FileReplaced, and as `monthfile.month` does.
+        `pick` selects the vintages of a forecast. Raises FileReplaced, and as `monthfile.month` does.
         """
 
         def read() -> tuple[dict[MonthFileSide, RowColumns], int]:
-            if at is None and pick == Pick():  # what is served is the newest of all
+            if at is None and pick == Pick():  # the served vintage is the newest
                 versions, _ = monthfile.decoded(self.storage, file.key, self._body(file.key, file.identity))
             else:
                 metric, zone, month, _ = layout.of_series(file.key)
                 versions = month_versions.read(self.storage, Month(metric, zone, month))
-                self._body(file.key, file.identity)  # of a file that was replaced meanwhile nothing is kept
+                self._body(file.key, file.identity)  # raises if the file was replaced, so that its rows are not cached
             if pick is not None:
                 return sized(sides_of(pick._replace(known_at=at).choose(versions, ranks)))
             then = versions if at is None else resolve.known(versions, at)
@@ -186,7 +186,7 @@ class Reader:
         return self._memory.get((file, pick, at, tuple(ranks.items())), read)
 
     def known_since(self, file: MonthFile) -> int | None:
-        """Return the time before which a restored month's versions are not all known; None for all other months.
+        """Return the time before which a restored month's versions are incomplete, None for all other months.
 
         Raises StorageError.
         """
@@ -200,5 +200,5 @@ class Reader:
 
 @lru_cache(maxsize=4096)
 def _month_of_day(day: int) -> str:
-    """The month of a day since 1970."""
+    """Return the month of a day number since 1970."""
     return month_of(day * DAY)

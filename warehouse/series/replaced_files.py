@@ -1,4 +1,4 @@
-"""A month file may be replaced between finding and reading it: then it is found again."""
+"""Retry a read if a monthly file is replaced between finding and reading it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Question = ParamSpec("Question")
 
 
 class FileReplaced(StorageError):
-    """A month file was replaced between finding and reading it: find it again."""
+    """A monthly file was replaced between finding and reading it. Find it again."""
 
 
 def read_again(read: Callable[Question, Answer]) -> Callable[Question, Answer]:
-    """Call a function once more each time that it met a replaced file."""
+    """Return a function that repeats `read` as long as it raises FileReplaced."""
 
     @wraps(read)
     def reading(*args: Question.args, **kwargs: Question.kwargs) -> Answer:

@@ -1,6 +1,6 @@
-"""Rows of kept bodies put back into a month that lost a file: each value is known since the body that stated it.
+"""Restore the rows of raw responses to a month that lost a file. Each value is known since the response that stated it.
 
-What is left of the month goes first: of a reading that it holds, the bodies add only the time before and after.
+The remaining rows of the month take precedence: for their readings, the responses add only earlier and later values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from warehouse.store.storage import Storage
 
 
 class Statement(NamedTuple):
-    """What one body states of a zone's metric. `at`: when it came, Unix seconds."""
+    """The rows of one raw response for a zone's metric. `at` is the time of its arrival in Unix seconds."""
 
     at: int
     rows: Rows
@@ -35,9 +35,9 @@ def put(
     known_since: int | None,
     terms: Mapping[str, Terms] | None = None,
 ) -> int:
-    """Put versions from kept bodies beside what is left of a month; return how many rows are served then.
+    """Merge versions from raw responses with the rest of a month; return the number of served rows.
 
-    `known_since`: before it not every value is known. Raises WrongMode and StorageError.
+    Before `known_since`, the values are incomplete. Raises WrongMode and StorageError.
     """
     rows = 0
 
@@ -52,10 +52,10 @@ def put(
 
 
 def versions(feed: str, statements: Sequence[Statement], believed: Rows, place: Month) -> Versions:
-    """The versions of a month that bodies state one after the other, as far as the last of them are believed.
+    """Return the versions of a month that successive responses state, as far as their final values are valid.
 
-    `believed`: the rows of all bodies together, judged; what they do not hold is left out with its past. Vintages of a
-    forecast stand each for itself.
+    `believed` has the validated rows of all responses together. Readings that it lacks are left out with their past.
+    Vintages of a forecast are independent of each other.
     """
     tables = [_table(feed, each, place.month) for each in statements]
     final = Statement(max((each.at for each in statements), default=0), believed)
@@ -63,7 +63,7 @@ def versions(feed: str, statements: Sequence[Statement], believed: Rows, place: 
 
 
 def _table(feed: str, statement: Statement, month: str) -> Versions:
-    """A statement as live versions; those outside the month are left out."""
+    """Return the live versions of a statement within the month."""
     window = month_window(month)
     table = folding.as_versions(feed, [*statement.rows.readings.items()], statement.at)
     return table.take((table.ts >= window.start) & (table.ts < window.end))

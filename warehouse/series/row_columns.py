@@ -1,4 +1,4 @@
-"""Rows as parallel columns in canonical order, as readers hold them."""
+"""Represent rows as parallel columns in canonical order, for readers."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from warehouse.market.clock import RESOLUTIONS, Window
 from warehouse.rows.versions import NEVER, Floats, Ints, RowLabels, Versions
 
 MonthFileSide = Literal["net", "borders"]
-"""A zone's own rows, or those of its borders and ties."""
+"""A zone's own rows, or the rows of its borders and interconnectors."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowColumns:
-    """Rows in canonical order (ts, fuel, counterparty, link) as parallel columns; `label` indexes `labels`."""
+    """Rows in canonical order (ts, fuel, counterparty, link) as parallel columns. `label` indexes `labels`."""
 
     labels: tuple[RowLabels, ...]
     label: NDArray[np.int32]
     ts: Ints
     value: Floats
     samples: Ints | None = None
-    """How many rows a mean was taken of; only where the rows are means over intervals."""
+    """The number of rows behind each mean. Set only if the rows are means over intervals."""
     coverage: Floats | None = None
-    """The part of the interval that those rows cover, 0..1."""
+    """The part of the interval that those rows cover, from 0 to 1."""
     published_at: Ints | None = None
-    """When each row's vintage was published, Unix seconds; only of forecasts."""
+    """When each row's vintage was published, in Unix seconds. Set only for forecasts."""
     run: bool = False
-    """Known to be rows of one label that ascend, each one interval of its resolution after the one before."""
+    """Whether the rows are known to have a single label and to follow each other at its resolution."""
     bounds: Floats | None = None
-    """Low and high of each estimate; NaN for other rows, None where no row is an estimate."""
+    """Low and high of each estimate. NaN for other rows, None if there are no estimates."""
 
     def __len__(self) -> int:
         return len(self.ts)
 
     def take(self, chosen: slice | NDArray[np.bool_] | NDArray[np.int64]) -> RowColumns:
-        """Some of the rows, under the same labels."""
+        """Return the chosen rows under the same labels."""
         further: tuple[Any, ...] = self.samples, self.coverage, self.published_at, self.bounds
         samples, coverage, published_at, bounds = (None if column is None else column[chosen] for column in further)
         label, ts, value = self.label[chosen], self.ts[chosen], self.value[chosen]
@@ -48,24 +48,24 @@ class RowColumns:
         return RowColumns(self.labels, label, ts, value, samples, coverage, published_at, run, bounds)
 
     def of_feeds(self, wanted: Callable[[str], bool]) -> RowColumns:
-        """The rows of some feeds."""
+        """Return the rows of the feeds that `wanted` accepts."""
         chosen = [wanted(label.feed) for label in self.labels]
         return self if all(chosen) else self.take(np.array(chosen)[self.label])
 
     def seconds(self) -> Ints:
-        """The length of each row's interval; a year counts 365 days."""
+        """Return the length of each row's interval. A year has 365 days."""
         return np.array([RESOLUTIONS[label.resolution] for label in self.labels], np.int64)[self.label]
 
     def between(self, window: Window) -> tuple[int, int]:
-        """The first row inside a window of `ts`, and the first after it."""
+        """Return the index of the first row inside a window of `ts`, and of the first row after it."""
         if self.run and self.ts.size and window.start <= self.ts[0] and self.ts[-1] < window.end:
             return 0, len(self)
-        # Not np.searchsorted, which gives up Python's global lock: under load it waits longer for it than it searches.
+        # np.searchsorted releases Python's global lock. Under load, it waits for the lock longer than it searches.
         first = bisect_left(self.ts, window.start)
         return first, bisect_left(self.ts, window.end, first)
 
     def labels_in(self, window: Window) -> set[RowLabels]:
-        """The labels of the rows in a window."""
+        """Return the labels of the rows in a window."""
         first, last = self.between(window)
         if first < last and len(self.labels) == 1:
             return {*self.labels}
@@ -78,18 +78,18 @@ class RowColumns:
 
 
 def sides_of(versions: Versions) -> dict[MonthFileSide, RowColumns]:
-    """A zone's own rows, and those of its borders and ties."""
+    """Return a zone's own rows, and the rows of its borders and interconnectors."""
     border = versions.where(lambda labels: labels.border)
     return {"net": _columns(versions, ~border), "borders": _columns(versions, border)}
 
 
 def sized(sides: dict[MonthFileSide, RowColumns]) -> tuple[dict[MonthFileSide, RowColumns], int]:
-    """Both sides, and their bytes in memory."""
+    """Return both sides and their size in memory in bytes."""
     return sides, sum(columns.nbytes for columns in sides.values())
 
 
 def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
-    """Copies of the columns, so that what is kept does not hold the versions' other columns in memory."""
+    """Return copies of the chosen rows, so that a cache does not keep the other columns of the versions in memory."""
     label = versions.label[chosen]
     used, code = np.unique(label, return_inverse=True)
     published = versions.published_at[chosen]
@@ -104,7 +104,7 @@ def _columns(versions: Versions, chosen: NDArray[np.bool_]) -> RowColumns:
 
 
 def joined(parts: Iterable[RowColumns]) -> RowColumns:
-    """The rows of several parts, one after the other, under one list of labels."""
+    """Return the rows of several parts, in sequence, under one list of labels."""
     filled = [part for part in parts if part.ts.size]
     if len(filled) == 1:
         return filled[0]
@@ -126,7 +126,7 @@ def joined(parts: Iterable[RowColumns]) -> RowColumns:
 
 
 def _bounds(parts: list[RowColumns]) -> Floats | None:
-    """Return the bounds of the rows of several parts, NaN where a part has none."""
+    """Return the bounds of the rows of several parts, NaN for parts without bounds."""
     if all(part.bounds is None for part in parts):
         return None
     return np.concatenate([np.full((len(part), 2), np.nan) if part.bounds is None else part.bounds for part in parts])

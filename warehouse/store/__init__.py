@@ -1,1 +1,1 @@
-"""Bytes by key, in a folder or a bucket, and where each thing lies."""
+"""Store bytes by key, in a folder or a bucket, and define the keys."""

@@ -1,11 +1,11 @@
-"""Precomputed documents: put whole, get, version. What stands in them is computed elsewhere.
+"""Write, read and version precomputed documents. Other modules compute their contents.
 
-A document's version is the instant (ns) at which its maker began to read the series: it is put only over an older one,
-so that of two concurrent publishers the one that saw less never wins. One that was withdrawn leaves a note of that
-version, so that no older publisher puts it back; to readers it is not there.
+The version of a document is the time (ns) at which its publisher began to read the series. A document replaces only
+older ones, so that of two concurrent publishers the one with newer data wins. A withdrawn document leaves a note with
+that version, so that an older publisher does not write it again. For readers, it does not exist.
 
-A JSON object is kept with a last member `emds`: its seal, with its key and a checksum (`store.seal`). Other
-formats of a geo layer have theirs in the layer's document of hashes. Readers get the body as it was put.
+A JSON object is stored with a last field `emds`: its seal, with its key and a checksum (`store.seal`). For other
+formats of a geo layer, the layer's document of hashes has the checksums. Readers get the original body.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 def new_version() -> int:
-    """To be taken before the first series is read. Wall-clock time: EMDS_NOW does not move it."""
+    """Return a version. Call this before reading the first series. It is wall-clock time, independent of EMDS_NOW."""
     return time.time_ns()
 
 
@@ -39,7 +39,7 @@ _SEAL = b',"emds":'
 
 
 def encode(document: Any) -> bytes:
-    """Return a document, or a `msgspec.Struct`, as JSON. NaN and Infinity cannot occur: `None` is a missing value."""
+    """Return a document, or a `msgspec.Struct`, as JSON. Missing values are None; NaN and Infinity do not occur."""
     return orjson.dumps(document, default=msgspec.to_builtins, option=orjson.OPT_NON_STR_KEYS)
 
 
@@ -52,13 +52,13 @@ def decode(body: bytes, key: str, kind: type[T]) -> T:
 
 
 def sealed(body: bytes, key: str) -> bytes:
-    """A JSON object with its seal as the last member."""
+    """Return a JSON object with its seal as the last field."""
     stored = body[:-1] + _SEAL + orjson.dumps({**seal.members(key), "sha256": seal.BLANK}) + b"}"
     return seal.stamped(stored)
 
 
 def unsealed(stored: bytes, key: str) -> bytes:
-    """The JSON object that was sealed under a key. Raises DamagedFile, and StorageError for one of another release."""
+    """Return the JSON object that was sealed under a key. Raises DamagedFile, and StorageError for another release."""
     begin = stored.rfind(_SEAL)
     try:
         seal.check_members(orjson.loads(stored[begin + len(_SEAL) : -1]), key)
@@ -69,7 +69,7 @@ def unsealed(stored: bytes, key: str) -> bytes:
 
 
 WITHDRAWN = {"withdrawn": True}
-"""The document of a name under which nothing is published any more."""
+"""The document under a name that is no longer published."""
 
 
 @lru_cache(maxsize=4096)
@@ -79,10 +79,11 @@ def _withdrawn(key: str) -> bytes:
 
 
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
-    """Publishes `body` under `name` unless the stored one is as new; whether it stands there. Raises StorageError.
+    """Publish `body` under `name` unless a document as new is stored; return whether `body` is stored. Raises
+    StorageError.
 
-    Under a name that ends in `json` it is a JSON object with members. Bytes that stand there already are not put
-    again, and keep their version.
+    If the name ends in `json`, the body is a JSON object with fields. Equal bytes are not written again and keep their
+    version.
     """
     key, beaten = layout.published(name), False
     stored = sealed(body, key) if name.endswith("json") else body
@@ -92,15 +93,15 @@ def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
         beaten = there is not None and _is_as_new(there.identity, version)
         return None if beaten else stored
 
-    # Nobody waits for the disk: one that a loss of power tore is noticed by its checksum, and published again.
+    # Not durable: a document damaged by a power loss is noticed by its checksum and published again.
     storage.update(key, over_an_older, version, durable=False)
     return not beaten
 
 
 def update(storage: Storage, name: str, kind: type[T], change: Callable[[T | None], Any]) -> None:
-    """Publish what `change` makes of the document with this name, which is of a `kind`: another one, or its bytes.
+    """Publish what `change` makes of the document with this name and `kind`: a document or its bytes.
 
-    `change` gets None if there is none, or a damaged one, and may be called again. Raises StorageError.
+    `change` gets None for a missing or damaged document, and may be called again. Raises StorageError.
     """
     key = layout.published(name)
 
@@ -120,25 +121,27 @@ def _decoded_or_none(stored: bytes, key: str, kind: type[T]) -> T | None:
 
 
 def withdraw(storage: Storage, name: str, version: int) -> None:
-    """Removes a document unless the stored one is as new. From then on no older one can be put."""
+    """Withdraw a document unless the stored one is as new. Older documents cannot be published after that."""
     put(storage, name, encode(WITHDRAWN), version)
 
 
 def stands(storage: Storage, name: str, version: int) -> bool:
-    """Whether what lies under `name`, or that nothing does any more, is as new as `version`."""
+    """Return whether the stored document, or the note of its withdrawal, is as new as `version`."""
     there = storage.stat(layout.published(name))
     return there is not None and _is_as_new(there, version)
 
 
 def _is_as_new(there: Identity, version: int) -> bool:
-    """A version from the future was given by a clock that has been set back since: it must not stand until then."""
+    """Return whether a stored document is as new as `version`. A version in the future comes from a clock that was
+    wrong.
+    """
     return version <= there.version <= time.time_ns()
 
 
 def get(storage: Storage, name: str) -> Stored | None:
-    """The document as it was put, or None. Body and identity belong together even while it is being replaced.
+    """Return the document as it was written, or None. Body and identity match even if it is replaced meanwhile.
 
-    Raises DamagedFile for one that cannot be read or is not what was put, StorageError for one of another release.
+    Raises DamagedFile if the document is unreadable or altered, StorageError for a document of another release.
     """
     key = layout.published(name)
     stored = storage.read(key)
@@ -148,7 +151,7 @@ def get(storage: Storage, name: str) -> Stored | None:
 
 
 def checked(storage: Storage, key: str, stored: bytes) -> bytes:
-    """The body that was put, of the bytes that lie under a key. Raises as `get` does."""
+    """Return the original body of the bytes that are stored under a key. Raises as `get` does."""
     if key.endswith("json"):
         return unsealed(stored, key)
     name = key.removeprefix(layout.published())
@@ -159,7 +162,7 @@ def checked(storage: Storage, key: str, stored: bytes) -> bytes:
 
 
 def identity(storage: Storage, name: str) -> Identity | None:
-    """What a cache compares before it reads again; None where there is no document. Raises DamagedFile."""
+    """Return the identity that a cache compares, None if there is no document. Raises DamagedFile."""
     key = layout.published(name)
     there, note = storage.stat(key), _withdrawn(key)
     withdrawn = there is not None and there.size == len(note) and storage.get(key) == note
@@ -173,6 +176,6 @@ def load_as(storage: Storage, name: str, kind: type[T]) -> T | None:
 
 
 def load(storage: Storage, name: str) -> Any:
-    """The decoded JSON document, or None. Raises as `get` does."""
+    """Return the decoded JSON document, or None. Raises as `get` does."""
     document = get(storage, name)
     return None if document is None else orjson.loads(document.body)

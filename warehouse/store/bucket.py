@@ -1,9 +1,8 @@
-"""Bytes by key in an object store, with the promises of `storage.Folder`. Keys: see `layout`.
+"""Store bytes by key in an object store, with the guarantees of `storage.Folder`. For the keys, see `layout`.
 
-A put is whole or not at all, by the store's own promise. Its version (ns) travels with an object as its metadata; its
-ETag tells it from others. obstore sends again what may be asked twice. `update` puts under the condition that the
-object is still the one that it read: there are no locks. A conditional put whose answer was lost is settled by reading
-back.
+The object store guarantees that a write is atomic. An object's version (ns) is stored in its metadata, and its ETag
+identifies it. obstore repeats idempotent requests. `update` writes on condition that the object is still the one that
+was read, without locks. If the response to a conditional write is lost, the object is read to learn the outcome.
 """
 
 from __future__ import annotations
@@ -25,21 +24,25 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _SMALL = 1000
-"""Bodies of so few bytes, such as the mode, which goes with every file, count as unchanged for as long."""
+"""The size limit in bytes of bodies that are cached as identities are, such as the mode, which is read with every
+file.
+"""
 _WHOLE, _WHOLES_BYTES = 64 << 10, 2_000_000
-"""The first part of an object of so few bytes is requested with the rest; so many bytes of such objects are kept."""
+"""The size limit of objects that are read completely for any part, and the limit of the cache of such objects, in
+bytes.
+"""
 _MULTIPART = 32 << 20
 _ATTEMPTS = 4
-"""So often a put is sent whose outcome is open."""
+"""The number of attempts for a write whose outcome is unknown."""
 _VERSION = "emdsversion"
-"""Name of the metadata with an object's version (ns). Azure takes only identifiers."""
+"""The metadata name of an object's version (ns). Azure accepts only identifiers."""
 
 
 class Bucket:
     """The objects below an address (EMDS_HOME) as storage. Safe for many processes and threads on many machines.
 
-    `local`: a folder of this machine. So many seconds as `cache_s` what was looked at counts as unchanged. `bounds`:
-    those of `open_store`. One object of this class belongs to one process, not to its forked children.
+    `local` is a folder of this machine. Identities and listings are cached for `cache_s` seconds. `bounds` are
+    arguments of `open_store`. An instance belongs to a single process, not to its forked children.
     """
 
     def __init__(self, place: StoreAddress | str, local: Path | str, cache_s: float = 2.0, **bounds: Any) -> None:
@@ -61,9 +64,9 @@ class Bucket:
         return open_store(self.place, **self._bounds)
 
     def require_conditions(self) -> None:
-        """Raises StorageError for a store that ignores conditions: writers would lose each other's rows.
+        """Raise StorageError for a store that ignores conditions: writers would lose each other's rows.
 
-        Some servers answer a stale update or a second creation with success.
+        Some servers report success for a stale update or a second creation.
         """
         key = f"probes/{secrets.token_hex(8)}"
         try:
@@ -82,17 +85,17 @@ class Bucket:
     # Reading
 
     def get(self, key: str) -> bytes | None:
-        """The bytes, or None where there are none. Raises StorageError."""
+        """Return the bytes, None if there are none. Raises StorageError."""
         stored = self.read(key)
         return None if stored is None else stored.body
 
     def read(self, key: str) -> Stored | None:
-        """The bytes and their identity, which belong together. Raises StorageError."""
+        """Return the bytes and their matching identity. Raises StorageError."""
         cached: Stored | None = self._small.get_cached(key)
         return self._read(key) if cached is None else cached
 
     def _read(self, key: str) -> Stored | None:
-        """The same as it lies there now."""
+        """Return the current bytes and their identity, without a cache."""
         import obstore
 
         def whole() -> Stored:
@@ -101,7 +104,7 @@ class Bucket:
 
         begun = time.monotonic()
         stored: Stored | None = ask(key, "read", whole)
-        self._bucket_exists = True  # the answer that there is no object tells a bucket that is missing
+        self._bucket_exists = True  # the body of a 404 shows whether the object or the bucket is missing
         self.refresh(key)
         self._identities.keep(key, None if stored is None else stored.identity, begun)
         if stored is not None and len(stored.body) <= _SMALL:
@@ -109,7 +112,7 @@ class Bucket:
         return stored
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        """At most `length` bytes from an offset on; None where they cannot be had by themselves, or of other bytes."""
+        """Return at most `length` bytes from `start`, None if they are unavailable or the key has other bytes."""
         if identity.size <= _WHOLE:
             return self._wholes.get((key, identity), lambda: self._body(key, identity))[start : start + length] or None
         import obstore
@@ -121,19 +124,19 @@ class Bucket:
         try:
             part: bytes | None = ask(key, "read", some)
         except StorageError as error:
-            if "answered 416" not in str(error):  # no such range: other bytes, and fewer
+            if "answered 416" not in str(error):  # the range is invalid because the key has fewer bytes now
                 raise
             return None
         return part
 
     def _body(self, key: str, identity: Identity) -> tuple[bytes, int]:
-        """Return the bytes of an identity, and how many they are; none if the key holds others."""
+        """Return the bytes of an identity and their number, empty if the key has other bytes."""
         stored = self._read(key)
         body = stored.body if stored is not None and stored.identity == identity else b""
         return body, len(body)
 
     def stat(self, key: str) -> Identity | None:
-        """Which bytes a key holds, or None. Raises StorageError."""
+        """Return the identity of a key's bytes, or None. Raises StorageError."""
         identity: Identity | None = self._identities.get(checked_key(key), lambda: self._head(key))
         return identity
 
@@ -142,11 +145,11 @@ class Bucket:
 
         answer = ask(key, "read", lambda: obstore.get(self._store, key, options={"head": True}))
         if answer is None and not self._bucket_exists:
-            self._list("nothing/")  # the answer to a HEAD does not tell a missing bucket
+            self._list("nothing/")  # a 404 to a HEAD request does not show whether the bucket is missing
         return None if answer is None else _identity(answer)
 
     def listing(self, prefix: str) -> dict[str, str]:
-        """Every key below a prefix that ends in `/`, sorted, with a stamp that another put changes.
+        """Return every key below a prefix that ends in `/`, sorted, with a stamp that changes with each write.
 
         Raises StorageError.
         """
@@ -164,11 +167,13 @@ class Bucket:
         return found
 
     def keys(self, prefix: str) -> list[str]:
-        """Every key below a prefix that ends in `/`, sorted. Raises StorageError."""
+        """Return every key below a prefix that ends in `/`, sorted. Raises StorageError."""
         return [*self.listing(prefix)]
 
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
-        """Every key below these folders of a prefix, sorted: one listing from the first of them on."""
+        """Return every key below these folders of a prefix, sorted, from a single listing that starts with the first
+        folder.
+        """
         if not names:
             return []
         wanted, start = set(names), len(checked_key(prefix))
@@ -176,22 +181,24 @@ class Bucket:
         return [key for key in keys if key[start:].partition("/")[0] in wanted]
 
     def unreadable(self, prefix: str = "") -> list[str]:
-        """No folder of an object store is unreadable by itself."""
+        """Return an empty list: an object store does not have unreadable folders."""
         return []
 
     # Writing
 
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
-        """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
+        """Write bytes atomically. `version` (ns) becomes the version of their identity; the default is the current
+        time.
 
-        They are kept when this returns. Raises StorageError.
+        The bytes are durable when this method returns. Raises StorageError.
         """
         self._put(key, body, "overwrite", version)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
-        """Puts what `change` makes of what a key holds, if it still holds that, else again; whether it differed.
+        """Write what `change` returns for the stored bytes; return whether they changed. Retries if another writer was
+        first.
 
-        Raises StorageError, also where other writers were first for long.
+        Raises StorageError, also if other writers are first for WAIT_S seconds.
         """
         deadline, pause = time.monotonic() + WAIT_S, 0.02
         while True:
@@ -209,7 +216,7 @@ class Bucket:
             pause = min(2 * pause, 0.5)
 
     def _put(self, key: str, body: bytes, mode: Any, version: int | None) -> None:
-        """One put; `mode`: `overwrite`, or a condition. Raises Conflict."""
+        """Write bytes with `mode`, which is `overwrite` or a condition. Raises Conflict."""
         import obstore
 
         stamp = time.time_ns() if version is None else version
@@ -225,7 +232,7 @@ class Bucket:
                     return
                 except StorageError as error:
                     if self._holds(key, body, stamp, error):
-                        return  # it was written, and the answer lost
+                        return  # the write succeeded, and its response was lost
                     if isinstance(error, Conflict) or attempt == _ATTEMPTS or _hopeless(error):
                         raise
                 time.sleep(random.uniform(0.05, 0.2) * 2**attempt)  # noqa: S311
@@ -234,7 +241,9 @@ class Bucket:
             self._listings.clear()
 
     def _holds(self, key: str, body: bytes, version: int, error: StorageError) -> bool:
-        """Whether an object is what was put with this error. Raises the error where the store is away."""
+        """Return whether an object is what a failed write sent. Raises the write's error if the store is
+        unavailable.
+        """
         try:
             found = self._read(key)
         except StorageError:
@@ -242,12 +251,12 @@ class Bucket:
         return found is not None and found.body == body and found.identity.version == version
 
     def refresh(self, key: str) -> None:
-        """Forgets what was seen of a key: the next reading asks for it."""
+        """Forget the cached state of a key: the next read requests it."""
         self._identities.forget(key)
         self._small.forget(key)
 
     def delete(self, key: str) -> None:
-        """Removes a key; nothing happens where there is none. Raises StorageError."""
+        """Delete a key if it exists. Raises StorageError."""
         import obstore
 
         ask(key, "removed", lambda: obstore.delete(self._store, checked_key(key)))
@@ -255,23 +264,25 @@ class Bucket:
         self._listings.clear()
 
     def copy(self, key: str, target: str) -> None:
-        """Puts what a key holds, if anything, under another key too. Raises StorageError."""
+        """Copy the bytes of a key, if it exists, to another key. Raises StorageError."""
         stored = self.read(key)
         if stored is not None:
             self.put(target, stored.body, stored.identity.version)
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
-        """Nothing to remove: a killed writer leaves no pieces."""
+        """Return 0: a killed writer does not leave fragments."""
         return 0
 
 
 def _hopeless(error: StorageError) -> bool:
-    """Whether to ask again is of no use: a wrong bucket, wrong credentials, or a store that has failed for long."""
+    """Return whether a retry is useless: wrong bucket, wrong credentials, or a store that kept failing."""
     return any(words in str(error) for words in ("no such bucket", "refuses", "not set", "again and again"))
 
 
 def _condition(stored: Stored | None) -> Any:
-    """That an object is still the one that was read: by ETag and generation, as far as its store gives them."""
+    """Return the condition that an object is still the one that was read, by the ETag and generation that its store
+    returns.
+    """
     if stored is None:
         return "create"
     tags: Any = stored.identity.tag
@@ -279,7 +290,7 @@ def _condition(stored: Stored | None) -> Any:
 
 
 def _identity(answer: Any) -> Identity:
-    """By its version and tags; of an object that something else put there its own time is the version."""
+    """Return the identity of an object. If another program wrote it, its modification time is the version."""
     meta, version = answer.meta, answer.attributes.get(_VERSION, "")
     written = int(version) if version.isdigit() else int(meta["last_modified"].timestamp() * 1_000_000) * 1000
     return Identity(written, int(meta["size"]), (meta.get("e_tag"), meta.get("version")))

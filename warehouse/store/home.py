@@ -1,4 +1,4 @@
-"""Where a warehouse lies: EMDS_HOME, a folder or a bucket, and EMDS_LOCAL_DIR, a folder of this machine."""
+"""Define where a warehouse is: EMDS_HOME, a folder or a bucket, and EMDS_LOCAL_DIR, a folder of this machine."""
 
 from __future__ import annotations
 
@@ -14,42 +14,44 @@ from warehouse.store.storage import Folder, Storage
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """One warehouse's place."""
+    """The location of a warehouse."""
 
     place: Path | StoreAddress
     local: Path
-    """For what needs a disk: SQLite, Dagster's home, logs. That of a folder is the folder itself."""
+    """The folder for files that need a disk: SQLite, Dagster's home, logs. For a folder warehouse, it is the same
+    folder.
+    """
     cache_s: float
-    """So long a bucket's object counts as unchanged."""
+    """The time in seconds for which an object of a bucket is cached."""
 
     def __str__(self) -> str:
         return str(self.place)
 
     def open(self) -> Storage:
-        """Its storage; nothing is read yet."""
+        """Return the storage. Nothing is read yet."""
         if isinstance(self.place, Path):
             return Folder(self.place)
-        from warehouse.store.bucket import Bucket  # a folder's processes need none of it
+        from warehouse.store.bucket import Bucket  # not needed for a folder
 
         return Bucket(self.place, self.local, self.cache_s)
 
     def open_to_write(self) -> Storage:
-        """The same for whoever is going to write: a folder is made. Raises StorageError."""
+        """Create the folder of a folder warehouse and return the storage, for writers. Raises StorageError."""
         if isinstance(self.place, Path):
             self.make_local()
         return self.open()
 
     def make_local(self) -> None:
-        """Makes the local folder where there is none. Raises StorageError that names it where it cannot."""
+        """Create the local folder if it does not exist. If that fails, raises StorageError with its name."""
         try:
             self.local.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError(f"{self.local} is no folder, and cannot be made one: {error.strerror}") from None
 
     def settle(self, environ: MutableMapping[str, str]) -> None:
-        """Names absolute places in an environment: servers run in another folder than this one.
+        """Set absolute locations in an environment, because servers run in another working folder.
 
-        Raises StorageError where nobody said where the accounts beside a bucket lie.
+        Raises StorageError if the location of the accounts of a bucket warehouse is not set.
         """
         if not isinstance(self.place, Path):
             if not any(settings.text(environ, name) for name in ("EMDS_DATABASE_URL", "EMDS_LOCAL_DIR")):
@@ -62,9 +64,10 @@ class Home:
 
 
 def from_environ(environ: Mapping[str, str]) -> Home:
-    """Return the place that an environment names.
+    """Return the location that an environment names.
 
-    Raises StorageError for a variable under its old name, and for a wrong address, which the message does not repeat.
+    Raises StorageError for a variable under its old name, and for an invalid address, which the message does not
+    repeat.
     """
     if faults := settings.renamed_faults(environ):
         raise StorageError("; ".join(faults))
@@ -75,7 +78,7 @@ def from_environ(environ: Mapping[str, str]) -> Home:
 
 
 def parse(text: str, local: str = "", cache_s: float = 2.0) -> Home:
-    """A warehouse's place by the texts of the two settings. Raises StorageError for a wrong address."""
+    """Return the location given by the texts of the two settings. Raises StorageError for an invalid address."""
     if is_address(text):
         return Home(address(text), Path(local or "./local").resolve(), cache_s)
     folder = Path(text).resolve()

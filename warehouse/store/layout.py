@@ -1,4 +1,4 @@
-"""Where each thing lies below EMDS_HOME: the only file that builds a key or spells the name of a published document."""
+"""Define the keys below EMDS_HOME. Only this file builds keys and spells the names of published documents."""
 
 from __future__ import annotations
 
@@ -6,71 +6,73 @@ import re
 
 CATALOGUE = "catalogue.json"
 MANIFEST = "manifest.json"
-"""Names of published documents: what is held, and which month files hold it (`manifest` names their parts)."""
+"""The names of published documents: the catalogue, and the monthly files in `manifest`, which names its parts."""
 PUBLISHERS = "publishers.json"
-"""Name of the document of measured publishers: lateness, revisions and holes of each feed, month by month."""
+"""The name of the document of publisher statistics: delays, revisions and gaps of each feed by month."""
 PUBLIC_MONTHS = "public_months.json"
-"""Name of the document that says which month files lie at the public address, by SHA-256."""
+"""The name of the document that lists the monthly files at the public URL, by SHA-256."""
 FAILED_RUNS = "failed_runs.json"
-"""Name of the document of failed runs by job."""
+"""The name of the document of failed runs by job."""
 SNAPSHOT = "snapshot.json"
-"""Name of the published document of all zones' latest values."""
+"""The name of the published document of all zones' latest values."""
 PRUNED = "pruned"
-"""Key of the instant (Unix seconds) up to which old answers have been pruned."""
+"""The key of the time (Unix seconds) before which old responses have been deleted."""
 MODE = "mode"
-"""Key of the warehouse's mode: simulated, live or recorded."""
+"""The key of the warehouse's mode: simulated, live or recorded."""
 ZONES = "zones"
-"""Key of the ids of the zones that the warehouse covers, one on each line."""
+"""The key of the IDs of the zones that the warehouse covers, one per line."""
 FIRST_DAYS = "first_days.json"
-"""Key of the oldest market day that each feed was ever asked for."""
+"""The key of the oldest market day requested from each feed."""
 RAW = "raw/"
 QUARANTINE = "quarantine/"
 DAMAGED = "damaged/"
 WAITING = "damaged/waiting/"
 CHANGES = "changes/"
-"""Prefixes: publishers' bytes, rows not believed, files set aside,
-marks of months to make again, and changes to what is served.
+"""Prefixes of raw responses, quarantined rows, damaged files, marks of months to rebuild, and changes to the served
+data.
 """
 CHANGE_LOG = "changes/log.json"
-"""Key of what the log of changes says of itself: its name, its first entry, its newest segment."""
+"""The key of the change log's own record: its name, its first entry and its newest segment."""
 CHANGE_SEGMENTS = "changes/log/"
-"""Prefix of the segments of that log."""
+"""The prefix of the segments of that log."""
 ACCOUNTS = "accounts.sqlite"
-"""Key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another."""
+"""The key of the SQLite database of keys, usage and payments, unless EMDS_DATABASE_URL names another one."""
 RATE_LIMITS = "rate_limits"
-"""Name of the folder, in the local folder, of the turns that this machine's processes take at publishers."""
+"""The name of the folder, in the local folder, of the rate-limit slots that this machine's processes share."""
 UP_LOCK = "up.lock"
-"""Name of the file, in the local folder, that a running `emds up` holds locked."""
+"""The name of the file, in the local folder, that a running `emds up` locks."""
 RECORDS = "marts/records.parquet"
-"""Key of the highest and lowest values and the longest runs of negative prices of every series."""
+"""The key of the highest and lowest values and the longest runs of negative prices of every series."""
 MARTS = "marts/"
-"""Prefix of the marts."""
+"""The prefix of the marts."""
 MARTS_CHECKED = "marts/checked.json"
-"""Key of the marts that were found up to date: of each, a hash of the stamps of its file and of its month files."""
+"""The key of the marts found up to date: for each, a hash of the stamps of its file and of its monthly files."""
 ATTEMPTS = "attempts/"
-"""Prefix: how the sources were asked."""
+"""The prefix of the logs of fetch attempts."""
 _SERIES, _HISTORY, _PUBLISHED = "series/", "history/", "published/"
 KEPT = (RAW, _HISTORY, _SERIES, QUARANTINE, ATTEMPTS, DAMAGED, CHANGES, _PUBLISHED)
-"""Prefixes of everything that is a warehouse's own but for its few single files."""
+"""The prefixes of everything that a warehouse owns, except for a few single files."""
 
 
 def series(metric: str, zone: str, month: str) -> str:
-    """The rows of one UTC month (`2026-11`) that are served."""
+    """Return the key of the served rows of a UTC month (`2026-11`)."""
     return f"{series_prefix(metric, zone)}{month}.parquet"
 
 
 def history(metric: str, zone: str, month: str, sha8: str) -> str:
-    """The rows of lower rank and the superseded values of one UTC month; `sha8` begins the SHA-256 of its bytes."""
+    """Return the key of the lower-ranked rows and superseded values of a UTC month. `sha8` begins the SHA-256 of the
+    bytes.
+    """
     return f"{history_prefix(metric, zone)}{month}-{sha8}.parquet"
 
 
 def series_prefix(metric: str = "", zone: str = "") -> str:
-    """Prefix of the served months of a zone's metric, of all zones of a metric, or of everything: Hive partitions."""
+    """Return the prefix of the served months of a zone's metric, of a metric, or of everything, as Hive partitions."""
     return _SERIES + _partitions(metric, zone)
 
 
 def history_prefix(metric: str = "", zone: str = "") -> str:
-    """The same of the months' histories."""
+    """Return the prefix of the months' histories, as `series_prefix` does."""
     return _HISTORY + _partitions(metric, zone)
 
 
@@ -79,7 +81,7 @@ def _partitions(metric: str, zone: str) -> str:
 
 
 def mart(name: str, metric: str, zone: str) -> str:
-    """A mart's rows of a zone's metric, all months: `marts/daily/price/FR.parquet`."""
+    """Return the key of a mart's rows of a zone's metric for all months: `marts/daily/price/FR.parquet`."""
     return f"marts/{name}/{metric}/{zone}.parquet"
 
 
@@ -87,7 +89,9 @@ _MONTH_FILE = re.compile(r"(?:series|(history))/metric=([^/]+)/zone=([^/]+)/(\d{
 
 
 def of_series(key: str) -> tuple[str, str, str, bool]:
-    """Metric, zone, month, and whether it is history, of a month file's key. Raises ValueError for another key."""
+    """Return metric, zone, month and whether it is history, from a monthly file's key. Raises ValueError for other
+    keys.
+    """
     match = _MONTH_FILE.fullmatch(key)
     if match is None:
         raise ValueError(f"{key} is no month file")
@@ -95,97 +99,107 @@ def of_series(key: str) -> tuple[str, str, str, bool]:
 
 
 def is_month_file(key: str) -> bool:
-    """Whether a key is that of a month file, served or history."""
+    """Return whether a key is that of a monthly file, either served or history."""
     return _MONTH_FILE.fullmatch(key) is not None
 
 
 def raw_prefix(feed: str, day: str = "") -> str:
-    """Prefix of the kept bodies of a feed, or of one of its market days."""
+    """Return the prefix of the raw responses of a feed, or of one of its market days."""
     source, product = feed.split(".", 1)
     return f"{RAW}{source}/{product}/" + (f"{day}/" if day else "")
 
 
 def raw(feed: str, day: str, order: int, fetched_at: int, digest: str, ext: str) -> str:
-    """One kept body; `order`: its place among the feed's, `digest`: `series.raw.digest` of question and answer."""
+    """Return the key of a raw response. `order` numbers the feed's responses; `digest` comes from
+    `series.raw.digest`.
+    """
     return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{digest}.{ext}.zst"
 
 
 def quarantine_prefix(feed: str) -> str:
-    """Below this the rows of a feed lie that were set aside."""
+    """Return the prefix of the quarantined rows of a feed."""
     source, product = feed.split(".", 1)
     return f"{QUARANTINE}{source}/{product}/"
 
 
 def quarantine(feed: str, day: str, sha8: str) -> str:
-    """Rows set aside by `warehouse.judge.quality`, as JSON, under the first market day asked for."""
+    """Return the key of rows quarantined by `warehouse.judge.quality`, as JSON, under the first requested market
+    day.
+    """
     return f"{quarantine_prefix(feed)}{day}-{sha8}.json"
 
 
 def attempts(source: str, month: str) -> str:
-    """How a source's feeds were asked in a UTC month."""
+    """Return the key of the fetch attempts of a source's feeds in a UTC month."""
     return f"{ATTEMPTS}{source}/{month}.json"
 
 
 def change_segment(number: int) -> str:
-    """One segment of the log of changes to what is served."""
+    """Return the key of a segment of the change log."""
     return f"{CHANGE_SEGMENTS}{number:08d}.json"
 
 
 def damaged(name: str, key: str) -> str:
-    """A damaged file after it was set aside under a name."""
+    """Return the key of a damaged file that was quarantined under a name."""
     return f"{DAMAGED}{name}/{key}"
 
 
 def waiting(key: str) -> str:
-    """The mark of a damaged month file whose month has to be made again; it holds the reason."""
+    """Return the key of the mark of a damaged monthly file, whose month is to be rebuilt. The mark contains the
+    reason.
+    """
     return f"{WAITING}{key}"
 
 
 def published(name: str = "") -> str:
-    """A precomputed document: `latest/GB.json`, `geo/zones.low.geojson`; without a name, the prefix of all."""
+    """Return the key of a document, such as `latest/GB.json` or `geo/zones.low.geojson`; without a name, the common
+    prefix.
+    """
     return f"{_PUBLISHED}{name}"
 
 
 def manifest(metric: str, zone: str) -> str:
-    """Name of the published document of the month files of a metric and zone."""
+    """Return the name of the published document of the monthly files of a metric and zone."""
     return f"manifest/{metric}/{zone}.json"
 
 
 def latest(zone: str) -> str:
-    """Name of the published document of a zone's latest values."""
+    """Return the name of the published document of a zone's latest values."""
     return f"latest/{zone}.json"
 
 
 def brief(zone: str) -> str:
-    """Name of the published brief of a zone."""
+    """Return the name of the published brief of a zone."""
     return f"brief/{zone}.json"
 
 
 def health(source: str) -> str:
-    """Name of the published health of one source."""
+    """Return the name of the published health of a source."""
     return f"health/{source}.json"
 
 
 def geo(layer: str, format_: str, detail: str = "") -> str:
-    """Name of a published geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
+    """Return the name of a published geo layer: `geo/zones.low.geojson`, `geo/plants.csv`."""
     return f"geo/{layer}{f'.{detail}' if detail else ''}.{format_}"
 
 
 def geo_hashes(name: str) -> str:
-    """The name of the SHA-256 of each document of a geo layer, by the layer or one of them: `geo/zones.low.csv`."""
+    """Return the name of the SHA-256 hashes of a geo layer's documents, by the layer or a document:
+    `geo/zones.low.csv`.
+    """
     return f"geo/{name.removeprefix('geo/').partition('.')[0]}.sha256.json"
 
 
 LIVE = geo("live", "geojson")
-"""The name of the zones with their newest, rounded figures."""
+"""The name of the zones with their newest values, rounded."""
 FLOWS = geo("flows", "geojson")
-"""The name of the interconnector lines with their newest, rounded flow."""
+"""The name of the interconnector lines with their newest flow, rounded."""
 PICTURE = "geo/live.png"
-"""The name of the map of the last publication as a picture."""
+"""The name of the image of the map at the last publication."""
 LIVE_HOURS = "geo/live/hours.json"
 """The name of the rounded hours of every zone."""
 
 
 def live_history(zone: str) -> str:
-    """The name of a zone's rounded recent history."""
+    """Return the name of a zone's rounded recent history."""
     return f"geo/live/{zone}.json"

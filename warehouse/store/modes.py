@@ -1,6 +1,6 @@
-"""The warehouse's mode: simulated, live or recorded. It keeps one; rows of another are neither folded in nor served.
+"""Check the warehouse's mode: simulated, live or recorded. Rows of another mode are neither merged nor served.
 
-It stands in the file `mode`, and in every month file and kept body, so that a file of another warehouse is noticed.
+The file `mode`, every monthly file and every raw response state it, so that a file of another warehouse is noticed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from warehouse.store.storage import Storage
 
 
 def require(storage: Storage) -> str:
-    """Return the mode that the warehouse keeps. Raises WrongMode where its file is missing or holds another word."""
+    """Return the warehouse's mode. Raises WrongMode if its file is missing or contains another word."""
     stored = storage.get(layout.MODE)
     word = "" if stored is None else stored.decode("utf-8", "replace").strip()
     if word in MODES:
@@ -28,7 +28,7 @@ def require(storage: Storage) -> str:
 
 
 def get(storage: Storage) -> str | None:
-    """The same; None where neither a mode nor rows lie."""
+    """Return the warehouse's mode, None if there are neither a mode nor rows. Raises as `require` does."""
     prefixes = layout.series_prefix(), layout.history_prefix(), layout.RAW
     if storage.stat(layout.MODE) is None and not any(storage.keys(prefix) for prefix in prefixes):
         return None
@@ -36,9 +36,9 @@ def get(storage: Storage) -> str | None:
 
 
 def ensure(storage: Storage, wanted: str | None) -> str:
-    """The mode that the warehouse keeps; one without rows takes `wanted`, else simulated.
+    """Return the warehouse's mode. A warehouse without rows takes `wanted`, or simulated by default.
 
-    Raises WrongMode where it keeps another one, and where rows lie but no mode.
+    Raises WrongMode if the mode is another one, or missing although there are rows.
     """
     mode = check(storage, wanted)
     if storage.stat(layout.MODE) is None:
@@ -48,7 +48,7 @@ def ensure(storage: Storage, wanted: str | None) -> str:
 
 
 def check(storage: Storage, wanted: str | None) -> str:
-    """The mode that `ensure` gives; writes nothing. Raises as it does."""
+    """Return the mode that `ensure` would return, without writing it. Raises as `ensure` does."""
     if wanted and wanted not in MODES:
         raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
     mode = get(storage) or wanted or "simulated"
@@ -58,7 +58,7 @@ def check(storage: Storage, wanted: str | None) -> str:
 
 
 def check_file(mode: str, found_mode: object, key: str) -> None:
-    """Raises WrongMode for a file whose mode is not the warehouse's."""
+    """Raise WrongMode for a file whose mode is not the warehouse's."""
     if found_mode != mode:
         raise WrongMode(f"{key} holds {found_mode} rows, but this warehouse is {mode}: neither folded in nor served")
 
@@ -66,8 +66,8 @@ def check_file(mode: str, found_mode: object, key: str) -> None:
 def check_release(storage: Storage) -> None:
     """Raise StorageError for a warehouse of another release.
 
-    The catalogue decides, which every start publishes first. Without a readable one, the first file whose seal states
-    a version decides.
+    The catalogue decides, which every start publishes first. Without a readable one, the first file whose seal states a
+    version decides.
     """
     for key in _sealed_keys(storage):
         with suppress(DamagedFile):

@@ -1,8 +1,9 @@
-"""Object stores by address: `s3://bucket/prefix?endpoint=...`, `gs://bucket/prefix`, `az://container/prefix`.
+"""Open object stores by address: `s3://bucket/prefix?endpoint=...`, `gs://bucket/prefix`, `az://container/prefix`.
 
-Credentials come from the environment alone, by the names that each store's own tools use (AWS_ACCESS_KEY_ID,
-GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY). No message holds one, nor what a store answered: only the
-kind of the failure. A client belongs to the process that opened it: in a forked child it would wait for ever.
+Credentials come from the environment only, under the names that each store's own tools use (AWS_ACCESS_KEY_ID,
+GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY). Messages contain neither credentials nor the text of a
+response, only the type of the failure. A client belongs to the process that opened it. In a forked child, it would wait
+forever.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 REQUEST_S = 20
-"""One request, its answer included."""
+"""The time limit of a request and its response, in seconds."""
 RETRIES, RETRY_S = 6, 30
-"""How often, and for how many seconds, a request is sent again after a lost connection, a 503 or another 5xx."""
+"""The limits on retries, in number and in seconds, after a lost connection, a 503 or another 5xx status."""
 _PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "s3": {"endpoint": "endpoint", "region": "region"},
     "gs": {"endpoint": "google_base_url"},
     "az": {"endpoint": "endpoint", "account": "account_name"},
 }
-"""What an address may say, by obstore's names; everything else obstore reads from the environment."""
+"""The parameters of an address with their obstore names. obstore reads all other options from the environment."""
 _BROKEN = "no connection to the object store lasted"
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
-"""The word of S3 and Azure for a failure; the answer to a HEAD has no body, and so none."""
+"""The error code of S3 and Azure. The response to a HEAD request has no body and therefore no code."""
 _ENDPOINT = re.compile(r"https?://[^/@?#:][^/@?#]*(?:/[^?#]*)?")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
@@ -40,12 +41,12 @@ _PREFIX = re.compile(r"(?:[A-Za-z0-9._=-]+(?:/[A-Za-z0-9._=-]+)*)?")
 
 @dataclass(frozen=True, slots=True)
 class StoreAddress:
-    """What an address says. Equal addresses name the same objects."""
+    """The parts of an address. Equal addresses name the same objects."""
 
     scheme: str
     bucket: str
     prefix: str
-    """Without `/` at its ends; may be empty."""
+    """The prefix has no `/` at its ends and may be empty."""
     parameters: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
@@ -55,12 +56,12 @@ class StoreAddress:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is meant as an object store's address, well formed or not."""
+    """Return whether a text is meant as an object store's address, valid or not."""
     return "://" in text
 
 
 def address(text: str) -> StoreAddress:
-    """The parts of an address. Raises StorageError for one that is malformed or holds a secret; never repeats it."""
+    """Parse an address. Raises StorageError, without repeating the text, if it is malformed or contains a secret."""
     parts = urlsplit(text)
     bucket, prefix = parts.netloc, unquote(parts.path).strip("/")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -84,9 +85,9 @@ def address(text: str) -> StoreAddress:
 def open_store(
     place: StoreAddress | str, request_s: float = REQUEST_S, retries: int = RETRIES, retry_s: float = RETRY_S
 ) -> ObjectStore:
-    """A client for the objects below an address, with bounded time-outs and retries; nothing is asked yet.
+    """Return a client for the objects below an address, with bounded timeouts and retries. It sends no request yet.
 
-    Raises StorageError where the address or the environment is wrong, or the extra `bucket` is not installed.
+    Raises StorageError if the address or the environment is invalid, or if the extra `bucket` is not installed.
     """
     where = address(place) if isinstance(place, str) else place
     try:
@@ -113,7 +114,7 @@ def open_store(
         },
     }
     config: Any = {_PARAMETERS[where.scheme][name]: value for name, value in parameters.items()}
-    if where.scheme == "s3":  # the client would sign for the region of a variable that is set and empty
+    if where.scheme == "s3":  # an AWS variable that is set but empty would otherwise give the signing region
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
         config.setdefault("region", region)
     try:
@@ -123,11 +124,11 @@ def open_store(
 
 
 def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None, tries: int = 4) -> Any:
-    """What a call of obstore gives; `absent` where there is no such object.
+    """Return the result of a call of obstore, `absent` if the object does not exist.
 
-    What may be done twice is asked for again where an answer broke off, `tries` times in all. `doing` is `read`,
-    `written`, `listed` or `removed`. Raises Conflict where a condition did not hold, else StorageError with the key and
-    the kind of the failure.
+    Idempotent calls are repeated if a response breaks off, up to `tries` calls in all. `doing` is `read`, `written`,
+    `listed` or `removed`. Raises Conflict if a condition is not met, otherwise StorageError with the key and the type
+    of the failure.
     """
     from obstore.exceptions import AlreadyExistsError, PreconditionError
 
@@ -149,12 +150,12 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None, tries
 
 
 def lacks_bucket(answered: str) -> bool:
-    """Whether a store said, in S3's and Google's word or in Azure's, that the bucket itself is missing."""
+    """Return whether a store reported a missing bucket, in the terms of S3, Google or Azure."""
     return "NoSuchBucket" in answered or "ContainerNotFound" in answered
 
 
 def reason(error: Exception) -> str:
-    """The kind of a failure in words, without what the store answered."""
+    """Describe the type of a failure, without the text of the store's response."""
     name, text = type(error).__name__, str(error)
     if lacks_bucket(text):
         return "the object store has no such bucket"
@@ -171,6 +172,6 @@ def reason(error: Exception) -> str:
         return "the object store did not answer in time"
     if "HTTP error" in text:
         return _BROKEN
-    if fault := re.search(r"\(os error (\d+)\)", text):  # of a folder that is used as a store
+    if fault := re.search(r"\(os error (\d+)\)", text):  # a folder is used as a store
         return os.strerror(int(fault[1]))
     return f"the object store failed ({name})"

@@ -1,8 +1,8 @@
-"""The seal inside every kept file: schema version, the file's own key, and a SHA-256 over all its bytes.
+"""Seal every stored file with its schema version, its key, and a SHA-256 of all its bytes.
 
-The checksum is taken with its own digits as zeros. A month file carries the seal in the Parquet footer, a kept body in
-its head, a JSON document as its last member; so each stays a file that any Parquet, zstd or JSON reader opens, travels
-through copies, and is replaced in one step. A file that is moved to another key is noticed.
+The digits of the checksum count as zeros. A monthly file has the seal in the Parquet footer, a raw response in its
+head, a JSON document as its last field. Any Parquet, zstd or JSON reader can open these files. The seal stays with a
+copy and is replaced with the file. It reveals a file that was moved to another key.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import Any
 from warehouse.errors import DamagedFile, StorageError
 
 SCHEMA_VERSION = 6
-"""Of the layout and of every file that this release writes."""
+"""The version of the layout and of every file that this release writes."""
 
 DIGITS = 64
 SHORT_DIGITS = 16
 BLANK = "0" * DIGITS
-"""Stands where the checksum will."""
+"""The placeholder for the checksum."""
 MARK = b'"sha256":"'
-"""Stands before its digits."""
+"""The text before the digits of the checksum."""
 _VERSION = re.compile(rb'\{"schema":(\d{1,9})[,}]')
 
 
 def stamped(body: bytes, end: int | None = None) -> bytes:
-    """The bytes with their checksum in place of the blank behind the last mark, or the last one before `end`."""
+    """Return bytes whose checksum replaces the blank after the last mark, or after the last mark before `end`."""
     at = body.rindex(MARK, 0, end) + len(MARK)
     return body[:at] + _digest(body, at) + body[at + DIGITS :]
 
 
 def check(body: bytes, key: str, end: int | None = None) -> int:
-    """The place of the checksum in `stamped` bytes. Raises DamagedFile where it is not that of the bytes."""
+    """Return the position of the checksum in `stamped` bytes. Raises DamagedFile if it does not match the bytes."""
     at = body.rfind(MARK, 0, end) + len(MARK)
     if at < len(MARK):
         raise DamagedFile(key, "has no checksum")
@@ -43,17 +43,17 @@ def check(body: bytes, key: str, end: int | None = None) -> int:
 
 
 def short(part: bytes) -> str:
-    """Of a part of a file that is read by itself: the first SHORT_DIGITS digits of its SHA-256."""
+    """Return the first SHORT_DIGITS digits of the SHA-256 of a part of a file that is read separately."""
     return hashlib.sha256(part).hexdigest()[:SHORT_DIGITS]
 
 
 def members(key: str) -> dict[str, Any]:
-    """Return the first members of a file's seal: `check_members` compares them."""
+    """Return the first fields of a file's seal, which `check_members` compares."""
     return {"schema": SCHEMA_VERSION, "key": key}
 
 
 def check_members(found: Mapping[str, Any], key: str, own: str | None = None) -> None:
-    """Check that a seal belongs to this release and to this key; `own`: the key that it states, if not this one.
+    """Check that a seal belongs to this release and to this key; `own` is the key that it states, if not this one.
 
     Raises StorageError for a file of another release, which is not damaged, and DamagedFile for one of another key.
     """
@@ -65,7 +65,7 @@ def check_members(found: Mapping[str, Any], key: str, own: str | None = None) ->
 def check_release(stored: bytes, key: str) -> bool:
     """Check the version that the seal in a file's bytes states; return whether it states one.
 
-    A raw response begins with its seal, behind eight bytes; any other file ends with it. The checksum is not read.
+    A raw response begins with its seal, after eight bytes; all other files end with it. The checksum is not read.
     Raises StorageError for a file of another release.
     """
     version = _VERSION.match(stored, 8) or next(reversed([*_VERSION.finditer(stored)]), None)

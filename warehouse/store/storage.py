@@ -1,9 +1,9 @@
-"""Bytes by key in a local folder. Keys: see `warehouse.store.layout`. A `Storage` is this, or a bucket.
+"""Store bytes by key in a local folder. A `Storage` is a folder or a bucket. For keys, see `warehouse.store.layout`.
 
-A put is whole or not at all: bytes go to a scratch file and are renamed into place, so that a reader or a kill at any
-moment finds the old bytes or the new. `update` replaces bytes on condition that they are still those that it read. A
-version (nanoseconds) travels with the bytes as the file's modification time. What the operating system refuses is
-raised as StorageError or DamagedFile, with the key in its text.
+A write is atomic: the bytes go to a scratch file, which is renamed. A reader finds the old bytes or the new ones, even
+if the writer is killed. `update` replaces bytes on condition that they are still those that it read. The modification
+time of a file is the version (nanoseconds) of its bytes. Failures of the operating system are raised as StorageError or
+DamagedFile with the key in the message.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 _OF_THE_FILE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EIO, errno.EISDIR, errno.ELOOP, errno.EBADMSG, errno.EUCLEAN, errno.ENODATA}
 )
-"""What a read fails with because of this very file; anything else (too many open files) passes by itself."""
+"""Errors of a read that are due to the file itself. Other errors, such as too many open files, are temporary."""
 _NOTHING_THERE = frozenset({errno.ENOENT, errno.ENOTDIR})
 
 
 def _unreadable(key: str, error: OSError) -> StorageError:
-    """The typed error of a read that the operating system refused."""
+    """Return the typed error for a read that the operating system refused."""
     reason = f"cannot be read: {os.strerror(error.errno) if error.errno else error}"
     return DamagedFile(key, reason) if error.errno in _OF_THE_FILE else StorageError(f"{key} {reason}")
 
 
 def _unwritable(key: str, error: OSError) -> StorageError:
-    """The typed error of a write that the operating system refused."""
+    """Return the typed error for a write that the operating system refused."""
     return StorageError(f"{key} cannot be written: {os.strerror(error.errno) if error.errno else error}")
 
 
@@ -51,24 +51,24 @@ class Folder:
 
     def __init__(self, root: Path | str) -> None:
         self.root = self.local = Path(root).absolute()
-        """`local`: for what needs a disk, as SQLite and logs do."""
+        """`local` is for files that need a disk, such as SQLite databases and logs."""
 
     def __str__(self) -> str:
         return str(self.root)
 
     def path(self, key: str) -> Path:
-        """Where a key's bytes lie. Raises StorageError for a key that would leave the folder."""
+        """Return the path of a key. Raises StorageError for a key that would leave the folder."""
         return self.root / checked_key(key)
 
     def get(self, key: str) -> bytes | None:
-        """The bytes, or None where there are none. Raises DamagedFile for a file that cannot be read."""
+        """Return the bytes, None if there are none. Raises DamagedFile for an unreadable file."""
         stored = self.read(key)
         return None if stored is None else stored.body
 
     def read(self, key: str) -> Stored | None:
-        """The bytes and their identity, which belong together. Raises as `get` does."""
-        # Not by pathlib: a server reads month files by the thousand, and joining a path costs more than opening it.
-        # Unbuffered: a file read whole needs no buffer, nor the system calls that find one's size.
+        """Return the bytes and their matching identity. Raises as `get` does."""
+        # Without pathlib: a server reads thousands of monthly files, and joining a path costs more than opening it.
+        # Unbuffered: reading a whole file needs neither a buffer nor the system calls that determine its size.
         try:
             with open(f"{self.root}/{checked_key(key)}", "rb", buffering=0) as file:
                 return Stored(file.read(), _identity(os.fstat(file.fileno())))
@@ -78,15 +78,15 @@ class Folder:
             raise _unreadable(key, error) from None
 
     def part(self, key: str, identity: Identity, start: int, length: int) -> bytes | None:
-        """At most `length` bytes from an offset on; None where they cannot be had by themselves: `get` tells why.
+        """Return at most `length` bytes from `start`, None if the file is missing or not the one of the identity.
 
-        Of no other bytes than the identity's. Raises DamagedFile for a file that cannot be read.
+        Raises DamagedFile for an unreadable file.
         """
         try:
             file = os.open(f"{self.root}/{checked_key(key)}", os.O_RDONLY | os.O_CLOEXEC)
             try:
                 status = os.fstat(file)
-                # Compared without being made: a day of all zones asks for two dozen parts.
+                # Compared as a tuple, for speed: a day of all zones needs two dozen parts.
                 same = (status.st_mtime_ns, status.st_size, status.st_ino) == identity
                 return os.pread(file, length, start) if same else None
             finally:
@@ -97,7 +97,7 @@ class Folder:
             raise _unreadable(key, error) from None
 
     def stat(self, key: str) -> Identity | None:
-        """Version, size and inode of what a key holds, or None. Raises DamagedFile for one out of reach."""
+        """Return version, size and inode of a key's file, or None. Raises DamagedFile for an inaccessible file."""
         try:
             status = os.stat(f"{self.root}/{checked_key(key)}")
         except (FileNotFoundError, NotADirectoryError):
@@ -107,10 +107,11 @@ class Folder:
         return _identity(status)
 
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
-        """Puts bytes in place whole; `version` (ns) becomes their identity's version, else the time of writing.
+        """Write bytes atomically. `version` (ns) becomes the version of their identity; the default is the current
+        time.
 
-        Durable bytes are on the disk before their name is, and the name before this returns: a loss of power leaves
-        the old or the new. Bytes that are not durable can be made again. Raises StorageError.
+        Durable bytes are on the disk before their name, and the name before this method returns: a power loss leaves
+        the old file or the new one. Bytes that are not durable can be rebuilt. Raises StorageError.
         """
         try:
             self._put(self.path(key), body, version, durable)
@@ -136,9 +137,10 @@ class Folder:
             _sync(target.parent)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
-        """Puts what `change` makes of what a key holds, under a lock; whether it differed. Raises StorageError.
+        """Write what `change` returns for the stored bytes, under a lock; return whether they changed. Raises
+        StorageError.
 
-        Bytes that the operating system does not let us read count as empty ones: `change` finds them damaged.
+        Bytes that the operating system refuses to read count as empty, so that `change` finds them damaged.
         """
         with self._locked(key):
             try:
@@ -152,10 +154,10 @@ class Folder:
             return True
 
     def refresh(self, key: str) -> None:
-        """Forgets what was seen of a key: nothing is kept of a folder."""
+        """Do nothing: a folder has no cache."""
 
     def delete(self, key: str) -> None:
-        """Removes a key; nothing happens where there is none. Raises StorageError."""
+        """Delete a key if it exists. Raises StorageError."""
         try:
             self.path(key).unlink(missing_ok=True)
         except NotADirectoryError:
@@ -164,9 +166,9 @@ class Folder:
             raise _unwritable(key, error) from None
 
     def copy(self, key: str, target: str) -> None:
-        """Puts what a key holds, if anything, under another key too, without reading it. Raises StorageError.
+        """Link the bytes of a key, if it exists, to another key, without reading them. Raises StorageError.
 
-        What cannot be linked, on some file systems, is moved.
+        On file systems without hard links, the file is moved.
         """
         try:
             _make_folders(self.path(target).parent)
@@ -181,9 +183,10 @@ class Folder:
             raise _unwritable(key, error) from None
 
     def keys(self, prefix: str) -> list[str]:
-        """Every key below a prefix that ends in `/`, sorted; without unreadable folders below: `unreadable` names them.
+        """Return every key below a prefix that ends in `/`, sorted. Skips unreadable subfolders, which `unreadable`
+        lists.
 
-        Raises StorageError where the prefix's own folder cannot be listed: that must not look like an empty one.
+        Raises StorageError if the prefix's own folder cannot be listed, since it must not appear empty.
         """
         base = str(self.path(prefix))
 
@@ -191,13 +194,13 @@ class Folder:
             if error.filename == base and error.errno not in _NOTHING_THERE:
                 raise StorageError(f"{prefix} cannot be listed: {error.strerror}") from None
 
-        root = len(str(self.root)) + 1  # strings: pathlib's joining costs more than the walk
+        root = len(str(self.root)) + 1  # strings, because joining paths costs more than the walk
         return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(base, onerror=refuse) for name in names)
 
     def listing(self, prefix: str) -> dict[str, str]:
-        """Every key below a prefix that ends in `/`, sorted, with a stamp that another put changes.
+        """Return every key below a prefix that ends in `/`, sorted, with a stamp that changes with each write.
 
-        The stamp of a file that is out of reach is empty. Raises as `keys` does.
+        The stamp of an inaccessible file is empty. Raises as `keys` does.
         """
         stamps = {}
         for key in self.keys(prefix):
@@ -224,7 +227,7 @@ class Folder:
         return [key for name in sorted(set(names).intersection(there)) for key in self.keys(f"{prefix}{name}/")]
 
     def unreadable(self, prefix: str = "") -> list[str]:
-        """The folders below a prefix that cannot be listed, each with the reason."""
+        """Return the folders below a prefix that cannot be listed, each with the reason."""
         errors: list[OSError] = []
         for _ in os.walk(str(self.path(prefix)), onerror=errors.append):
             pass
@@ -233,7 +236,7 @@ class Folder:
 
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
-        """Holds a key's lock, which a process that ends frees, however it ends."""
+        """Hold a key's lock. The lock ends with the process, even if it is killed."""
         path = self.root / "locks" / key.replace("/", "~")
         try:
             _make_folders(path.parent)
@@ -246,14 +249,14 @@ class Folder:
                 try:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
-                except BlockingIOError:  # a process that was stopped may hold it for ever
+                except BlockingIOError:  # a stopped process may hold the lock indefinitely
                     if time.monotonic() > deadline:
                         raise StorageError(f"another writer has held {key} for {WAIT_S:.0f} s") from None
                     time.sleep(0.01)
             yield
 
     def sweep(self, older_than_s: float = 3600.0) -> int:
-        """Removes scratch files that a killed writer left behind; returns how many."""
+        """Delete the scratch files that killed writers left behind; return their number."""
         removed = 0
         for path in (self.root / "scratch").glob("*"):
             with suppress(FileNotFoundError):
@@ -270,7 +273,7 @@ def _make_folders(*paths: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Waits until a file's bytes, or a folder's names, are on the disk."""
+    """Wait until a file's bytes, or a folder's names, are on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -279,4 +282,4 @@ def _sync(path: Path) -> None:
 
 
 Storage: TypeAlias = "Folder | Bucket"
-"""Where a warehouse keeps its bytes; both give the same promises."""
+"""The storage of a warehouse. Both types give the same guarantees."""

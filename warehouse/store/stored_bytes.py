@@ -1,4 +1,4 @@
-"""What a key holds, and how a change of it is put: the values that a folder and a bucket share."""
+"""Define the values that folders and buckets share: stored bytes, their identity and their changes."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import NamedTuple
 from warehouse.errors import StorageError
 
 WAIT_S = 120.0
-"""So long an update waits for other writers of its key."""
+"""The time in seconds that an update waits for other writers of its key."""
 
 
 class Identity(NamedTuple):
-    """Which bytes a key holds right now: equal identities mean equal bytes."""
+    """The identity of the bytes that a key has now. Equal identities mean equal bytes."""
 
     version: int
     size: int
     tag: Hashable
-    """The inode of a file; ETag and generation of an object."""
+    """The inode of a file, or the ETag and generation of an object."""
 
 
 class Stored(NamedTuple):
-    """What a key holds."""
+    """The bytes of a key with their identity."""
 
     body: bytes
     identity: Identity
 
 
 Change = Callable[[Stored | None], bytes | None]
-"""Computes the bytes to put from what a key holds (None: nothing); None leaves it as it is.
+"""Computes new bytes from the stored ones, which are None for a missing key. None as the result changes nothing.
 
-It is called again where another writer was first, also where it finds that out itself and raises Conflict.
+It is called again if another writer was first, also if it detects that itself and raises Conflict.
 """
 
 
 def checked_key(key: str) -> str:
-    """The key. Raises StorageError for one that would leave its warehouse."""
+    """Return the key. Raises StorageError for a key that would leave its warehouse."""
     if key.startswith("/") or "\0" in key or (".." in key and ".." in key.split("/")):
         raise StorageError(f"not a key: {key!r}")
     return key

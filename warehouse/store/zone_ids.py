@@ -1,6 +1,6 @@
-"""The ids of the zones that a warehouse covers, stored in the file `zones` beside the mode.
+"""Store the IDs of the zones that a warehouse covers in the file `zones`, beside the mode.
 
-The settings alone decide which zones a process covers. The file keeps a process with fewer zones from serving a part of
+Only the settings decide which zones a process covers. The file keeps a process with fewer zones from serving a part of
 a warehouse as the whole, and an API from listing zones that nothing has been fetched for.
 """
 
@@ -15,10 +15,10 @@ from warehouse.store.stored_bytes import Stored
 
 
 def ensure(storage: Storage, covered: Collection[str], adds: bool) -> None:
-    """Store the ids that a process covers. A warehouse without the file takes all of them.
+    """Store the IDs that a process covers. A warehouse without the file takes all of them.
 
-    `adds`: whether the process may add zones to those that are stored. Raises StorageError if it may not and covers
-    more, and if it covers fewer.
+    `adds` lets the process add zones to the stored ones. Raises StorageError if it covers more without that right, and
+    if it covers fewer.
     """
 
     def united(stored: Stored | None) -> bytes | None:
@@ -37,7 +37,7 @@ def ensure(storage: Storage, covered: Collection[str], adds: bool) -> None:
 
 
 def stored_ids(storage: Storage) -> frozenset[str]:
-    """Return the ids that a warehouse stores; none before its first process wrote them."""
+    """Return the IDs that a warehouse stores; none before its first process wrote them."""
     return _decoded(storage.read(layout.ZONES))
 
 
