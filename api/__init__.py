@@ -1,1 +1,1 @@
-"""The API: reads the warehouse, answers over HTTP. Importing this package loads nothing: see `api.application`."""
+"""Serve the warehouse over HTTP. Importing this package loads nothing: see `api.application`."""

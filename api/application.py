@@ -1,7 +1,7 @@
-"""The application of one worker: which view answers which path, each registered once under its operationId.
+"""Build the application of one worker, in which every view is registered once under its operationId.
 
-Paths without a part that only Flask can match (`/v1/price/GB`) are also found in a dictionary: Flask's matching and its
-contexts were a third of a short answer's work.
+Paths without a part that only Flask can match (`/v1/price/GB`) are also in a dictionary, because Flask's matching and
+its contexts took a third of the time of a short response.
 """
 
 from __future__ import annotations
@@ -48,19 +48,20 @@ if TYPE_CHECKING:
 _DATA = (published, status, changes, bulk, series, windows, records, geo, ogc, discovery, zone_images)
 _ACCESS = (sign_up, key_life, webhook_views)
 VIEWS: Mapping[str, View] = {name: view for room in _DATA + _ACCESS for name, view in room.VIEWS.items()}
-"""By operationId; each takes the service, the request, its checked parameters, and by name what its path holds."""
+"""The views by operationId. Each takes the service, the request, its checked parameters, the path's parts by name."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
-"""By operationId, the check that raises a 404, which goes before a 400 for parameters."""
+"""The checks, by operationId, that raise a 404 before a 400 for parameters is raised."""
 _FILE = "bulk-file"
-"""The endpoint whose calls a key may make more often."""
+"""The endpoint for which a key has a higher rate limit."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
 _IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]+)((?:\.[a-z]+)?\.svg)")
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
-"""Unknown zones match no rule: their 404 comes before 405. Zones without the metric match: their 404 says more."""
+"""An unknown zone matches no rule, so that its 404 precedes a 405. A zone without the metric matches, because the 404
+of the view explains more."""
 
 
 class Route(NamedTuple):
-    """A path with `{}` for what varies, its methods, and its view; `id` stands in the access log and `/metrics`."""
+    """A path with `{}` for each variable part, its methods, and its view. The access log and `/metrics` use `id`."""
 
     id: str
     path: str
@@ -69,14 +70,14 @@ class Route(NamedTuple):
 
 
 def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0) -> Flask:
-    """Return the application of one worker; without `gate` over one of the settings' database.
+    """Return the application of one worker; without `gate`, create a gate over the settings' database.
 
-    A newly published document is seen within `ttl_s` seconds.
+    The application serves a newly published document after at most `ttl_s` seconds.
     """
     storage = home.parse(settings.home, settings.local, settings.bucket_cache_s).open()
     service = Service(settings, storage, gate or Gate(settings, _mode(storage)), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
-    # A path is what it says: no redirects (in HTML) from `//` or `/v1/zones/`.
+    # Paths are exact: `//` and `/v1/zones/` must not cause redirects, which Flask sends as HTML.
     app.url_map.merge_slashes = False
     app.url_map.redirect_defaults = False
     app.extensions["emds"] = service
@@ -94,7 +95,7 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
 
 
 def _mode(storage: Storage) -> str:
-    """Return the warehouse's mode; empty where it cannot be read: then nothing is sold, and everything else works."""
+    """Return the warehouse's mode; empty if it cannot be read, in which case the API sells nothing."""
     try:
         return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
     except StorageError as fault:
@@ -130,7 +131,7 @@ def _answer(
 
 
 def _check_early(gate: Gate, request: HttpRequest, endpoint: Endpoint | None) -> None:
-    """Raise Responded with the 429 of a call that is one too many, before anything of it is read."""
+    """Raise Responded with a 429 if the request is over the limit, before any of the request is read."""
     is_file = endpoint is not None and endpoint.id == _FILE
     if is_file and "signature=" in request.query:
         return
@@ -140,7 +141,7 @@ def _check_early(gate: Gate, request: HttpRequest, endpoint: Endpoint | None) ->
 
 
 def _counting(gate: Gate, failed: html.Answer) -> html.Answer:
-    """Return `failed` that counts each refusal (4xx) which the gate has not counted itself."""
+    """Return a function that calls `failed` and counts each refusal (4xx) that the gate has not counted."""
 
     def answer(error: Exception, request: HttpRequest) -> Response:
         response, environ = failed(error, request), request.environ
@@ -148,7 +149,7 @@ def _counting(gate: Gate, failed: html.Answer) -> html.Answer:
             endpoint = ENDPOINTS.get(environ.get("emds.endpoint", ""))
             call = gate.call_of(request, endpoint.price if endpoint else "")
             too_many = gate.count_refusal(call, endpoint is not None and endpoint.id == _FILE)
-            is_operators = endpoint is not None and endpoint.token  # a scraper learns that its token is wrong
+            is_operators = endpoint is not None and endpoint.token  # a scraper must learn that its token is wrong
             return response if too_many is None or is_operators else failed(too_many, request)
         return response
 
@@ -156,7 +157,7 @@ def _counting(gate: Gate, failed: html.Answer) -> html.Answer:
 
 
 def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answer) -> WSGIApplication:
-    """Return a WSGI application that answers the routes whose paths can be spelled out, and asks `app` for the rest."""
+    """Return a WSGI application that serves routes with fixed paths and zones, and leaves other paths to `app`."""
     exact: dict[tuple[str, str], tuple[Route, dict[str, str]]] = {}
     for route in listed:
         before, is_of_zones, behind = route.path.partition("{zone}")
@@ -178,19 +179,19 @@ def exact_first(app: WSGIApplication, listed: Iterable[Route], failed: html.Answ
 
 
 def _call(route: Route, environ: WSGIEnvironment, named: Mapping[str, str]) -> Response:
-    """Answer by a route, which the access log and `/metrics` find in the environ."""
+    """Return the response of a route, and record the route in `environ` for the access log and `/metrics`."""
     environ["emds.endpoint"], environ["emds.zone"] = route.id, named.get("zone")
     return route.view(HttpRequest(environ), **named)
 
 
 def _rule(path: str) -> str:
-    """Return a path as Flask writes it."""
+    """Return a path in Flask's syntax."""
     converters = {**_CONVERTERS, "name": "path"}
     return re.sub(r"\{(\w+)\}", lambda part: f"<{converters.get(part[1], 'string')}:{part[1]}>", path)
 
 
 def _not_routed(gate: Gate, failed: html.Answer, request: HttpRequest) -> Response:
-    """Answer where no path fits: the way to the exact path that is meant, or why there is nothing."""
+    """Return the response for an unknown path: a redirect to the exact path, or a 404 that gives the reason."""
     try:
         _check_early(gate, request, None)
     except Responded as too_many:
@@ -202,16 +203,16 @@ def _not_routed(gate: Gate, failed: html.Answer, request: HttpRequest) -> Respon
         return failed(_nothing_at(request.path, exact), request)
     location = (
         f"{exact}{'&' if '?' in exact else '?'}{request.query}" if request.query else exact
-    )  # relative: whatever host the caller came by
+    )  # relative, because it must keep the host that the client used
     return Response(308, [("Location", location), ("Cache-Control", "public, max-age=86400")])
 
 
 def exact_path(path: str) -> str | Problem:
-    """Return the path that another spelling means, or why it leads nowhere: its zone, or all of it.
+    """Return the exact path that `path` is a variant of, or a problem: the zone is unknown, or the whole path is.
 
-    `/v1/carbon-intensity/GB` for `/v1/carbon_intensity/uk`.
+    For `/v1/carbon_intensity/uk` this is `/v1/carbon-intensity/GB`.
     """
-    if path == "/favicon.ico":  # what browsers ask for by themselves
+    if path == "/favicon.ico":  # browsers request it unprompted
         return "/map/latest/icon.svg"
     if image := _IMAGE_PATH.fullmatch(path):
         exact = _of_zone(image[1], image[2], image[3], ZONES)
@@ -229,7 +230,7 @@ def exact_path(path: str) -> str | Problem:
 
 
 def _of_zone(before: str, name: str, behind: str, zones: Iterable[str]) -> str | Problem:
-    """Return a path with the exact id of a zone, or that there is no such zone."""
+    """Return a path with the zone's exact ID, or a problem if the zone is unknown."""
     try:
         return f"{before}{find_zone(name)}{behind}"
     except UnknownZone as unknown:
@@ -237,7 +238,7 @@ def _of_zone(before: str, name: str, behind: str, zones: Iterable[str]) -> str |
 
 
 def _of_several(before: str, names: str) -> str | Problem:
-    """Return the path that takes the zones of `NL,BE` as its parameter, or where such a one is."""
+    """Return the path that takes the zones of `NL,BE` as its parameter, or a problem that names such a path."""
     try:
         zones = ",".join(dict.fromkeys(map(find_zone, names[:300].split(","))))
     except UnknownZone as unknown:
@@ -255,7 +256,7 @@ def _nothing_at(path: str, nearest: str | None) -> Problem:
 
 
 def _nearest(path: str) -> str | None:
-    """Return the path that somebody may have meant: a word of it may be near a metric's, `/v1` may be missing."""
+    """Return the likely path for `path`, which may misspell a metric or lack `/v1`; None if no path is close enough."""
     parts = [nearest_word(part, BY_PATH) or part for part in path.removeprefix("/v1").strip("/").split("/")]
     known = set[str]()
     for template in _TEMPLATES:
@@ -276,7 +277,7 @@ _PREFIXES = {
     if endpoint.zones
     for name in METRICS
 }
-"""The part before the zone of every path that has one, with its endpoint."""
+"""The endpoint for each part before `{zone}` of a path."""
 _WHOLE = frozenset(endpoint.path for endpoint in ENDPOINTS.values() if endpoint.path.startswith("/v1/"))
 _OF_ZONES = frozenset(endpoint.path for endpoint in ENDPOINTS.values() if "zones" in endpoint.parameters)
 _TEMPLATES = [path.removeprefix("/v1/").split("/") for path in _WHOLE]

@@ -1,7 +1,7 @@
-"""The settings of the API: one frozen value, read from the environment once and checked at start.
+"""Read the API's settings from the environment once, check them at start, and freeze them.
 
-Names, defaults and meanings of all variables are in `warehouse.settings`; the pipeline's own are read by
-`orchestration.work.environment`, EMDS_NOW by `warehouse.market.clock`.
+`warehouse.settings` gives the names, defaults and meanings of all variables. `orchestration.work.environment` reads
+the pipeline's variables, and `warehouse.market.clock` reads EMDS_NOW.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ OWN_MACHINE = "http://127.0.0.1:8000"
 
 
 class SettingsError(MarketError):
-    """The environment is wrong: every fault in one line, by variable, never with a value that may be secret."""
+    """The environment is wrong. The message lists every fault in a line, by variable, without secret values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facilitator:
-    """One x402 facilitator, in the owner's order of preference."""
+    """An x402 facilitator, in the operator's order of preference."""
 
     url: str
-    """Without a slash at its end; https, or http on loopback."""
+    """The URL without a trailing slash; it is https, or http on loopback."""
     auth: Literal["none", "bearer", "cdp"] = "none"
     secret: str = field(default="", repr=False)
-    """`bearer`: the token; `cdp`: `KEY_ID:SECRET`, the secret as Coinbase hands it out (base64, Ed25519)."""
+    """For `bearer`, the token; for `cdp`, `KEY_ID:SECRET` with the secret as Coinbase issues it (base64, Ed25519)."""
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether an address names this machine itself; names other than `localhost` are not looked up."""
+    """Return whether `url` names this machine. Names other than `localhost` are not resolved."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -48,7 +48,7 @@ def is_loopback(url: str) -> bool:
 
 
 def _each(convert: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return what converts the parts of a list with commas."""
+    """Return a function that applies `convert` to each part of a comma-separated list."""
     return lambda text: tuple(convert(word.strip()) for word in text.split(",") if word.strip())
 
 
@@ -72,7 +72,7 @@ def _base_url(text: str) -> str:
 
 
 def _guarded_url(text: str) -> str:
-    """Return an address that payments and tokens go to: https, or http where nobody else listens."""
+    """Return the URL for payments and tokens, which must be https, or http on loopback."""
     parts = urlsplit(text)
     safe = parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(text)))
     if not safe:
@@ -92,7 +92,7 @@ def _database_url(text: str) -> str:
     if scheme == "sqlite" and len(rest) > 1 and rest.startswith("/"):
         return text
     if scheme in ("postgres", "postgresql", "postgresql+psycopg") and rest:
-        from sqlalchemy import make_url  # here: who has no such address needs none of it
+        from sqlalchemy import make_url  # imported here, because other databases do not need it
         from sqlalchemy.exc import ArgumentError
 
         try:
@@ -111,7 +111,7 @@ def _pay_to(text: str) -> str:
 
 
 def _mail_server(text: str) -> SplitResult:
-    """Check smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://, which is TLS from the first byte."""
+    """Check a URL smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://, which uses TLS from the first byte."""
     with suppress(ValueError):
         parts = urlsplit(text)
         _, sender = parts.port, dict(parse_qsl(parts.query)).get("from", "")
@@ -137,7 +137,10 @@ def _network(text: str) -> Network:
 
 
 def _declare(name: str, convert: Callable[[str], Any] = str, default: Any = None) -> Any:
-    """Declare a field that an environment variable sets; where it is empty, `default` or that of its entry stands."""
+    """Declare a field that the environment variable `name` sets.
+
+    If the variable is empty, `default` applies, or the default in `warehouse.settings`.
+    """
     text = settings.DEFAULTS[name]
     default = convert(text) if default is None and text else default
     return field(default=default, repr=name not in settings.SECRETS, metadata={"name": name, "convert": convert})
@@ -145,20 +148,20 @@ def _declare(name: str, convert: Callable[[str], Any] = str, default: Any = None
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that `create_app` needs to know; `Settings()` are the defaults of a machine of one's own.
+    """Everything that `create_app` must know. `Settings()` has the defaults for a private machine.
 
-    What each variable means: `warehouse.settings`.
+    `warehouse.settings` explains each variable.
     """
 
     home: str = _declare("EMDS_HOME", default="data/simulated")
     local: str = _declare("EMDS_LOCAL_DIR", default="")
     bucket_cache_s: int = _declare("EMDS_BUCKET_CACHE_SECONDS", _count)
     base_url: str = _declare("EMDS_BASE_URL", _base_url, OWN_MACHINE)
-    """Without a slash at its end; Host headers are never believed."""
+    """The URL without a trailing slash. Host headers are never trusted."""
     database_url: str = _declare("EMDS_DATABASE_URL", _database_url, "sqlite:///data/accounts.sqlite")
-    """PostgreSQL comes as `postgresql+psycopg://`."""
+    """A PostgreSQL URL begins with `postgresql+psycopg://`."""
     pay_to: str = _declare("EMDS_PAY_TO", _pay_to, "")
-    """Empty: nothing is sold."""
+    """If it is empty, the API sells nothing."""
     facilitators: tuple[Facilitator, ...] = ()
     """EMDS_FACILITATOR_URLS with EMDS_FACILITATOR_AUTH."""
     rpc_url: str = _declare("EMDS_RPC_URL", _guarded_url, "")
@@ -168,18 +171,18 @@ class Settings:
     key_calls_per_second: int = _declare("EMDS_KEY_CALLS_PER_SECOND", _count)
     allow_private_webhooks: bool = _declare("EMDS_ALLOW_PRIVATE_WEBHOOKS", _flag)
     smtp_url: SplitResult | None = _declare("EMDS_SMTP_URL", _mail_server)  # noqa: RUF009  a field
-    """None: keys open at once."""
+    """If it is None, new keys work at once."""
     trusted_proxies: tuple[Network, ...] = _declare("EMDS_TRUSTED_PROXIES", _each(_network), ())
     allowed_origins: tuple[str, ...] = _declare("EMDS_ALLOWED_ORIGINS", _each(_origin), ())
     contact: str = _declare("EMDS_CONTACT", default="")
     metrics_token: str = _declare("EMDS_METRICS_TOKEN", default="")
-    """Empty: /metrics is closed."""
+    """If it is empty, /metrics is not served."""
     public_url: str = _declare("EMDS_PUBLIC_URL", _base_url, "")
-    """Without a slash at its end; empty: nowhere."""
+    """The URL without a trailing slash; empty if the operator gives no URL."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
-        """Read the settings of an environment. Raises SettingsError that names every wrong variable."""
+        """Read the settings from the environment. Raises SettingsError, which names every wrong variable."""
         faults = settings.renamed_faults(environ)
 
         def read(name: str, convert: Callable[[str], Any], default: Any) -> Any:
@@ -189,7 +192,7 @@ class Settings:
                 faults.append(f"{name} {fault}")
 
         home, local = settings.home_text(environ), settings.text(environ, "EMDS_LOCAL_DIR")
-        place = local if object_store.is_address(home) else home  # SQLite lies there unless the owner says otherwise
+        place = local if object_store.is_address(home) else home  # the default folder of SQLite
         if not place and not settings.text(environ, "EMDS_DATABASE_URL"):
             where = "EMDS_HOME is an object store, or EMDS_LOCAL_DIR be a folder that stays"
             faults.append(f"EMDS_DATABASE_URL must be set where {where}")
@@ -211,5 +214,5 @@ class Settings:
         return cls(**values, facilitators=facilitators)
 
     def lacks_node(self, facilitators: Sequence[Facilitator]) -> bool:
-        """Return whether a far facilitator takes real money and no node (EMDS_RPC_URL) can tell its fate."""
+        """Return whether a remote facilitator takes real money and no node (EMDS_RPC_URL) can settle doubts."""
         return not self.rpc_url and not all(is_loopback(each.url) for each in facilitators)

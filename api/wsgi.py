@@ -1,4 +1,4 @@
-"""The application of the environment's settings, for any WSGI server."""
+"""Build the application from the environment's settings, for any WSGI server."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 class _WithoutPandas:
-    """An import hook: keep pyarrow from importing pandas, 40 MB a worker for conversions that no answer needs."""
+    """An import hook that keeps pyarrow from importing pandas, 40 MB per worker for unused conversions."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:
@@ -22,7 +22,7 @@ from api.application import create_app  # noqa: E402
 from api.service import WORKER_TTL_S  # noqa: E402
 from api.settings import Settings  # noqa: E402
 
-# What becomes of payments: one line of JSON a change of state, to standard error, beside the requests' own log.
+# Payment states go to standard error, apart from the request log: one line of JSON per change.
 _payments = logging.getLogger("emds.payments")
 _payments.setLevel(logging.INFO)
 _payments.addHandler(logging.StreamHandler())

@@ -1,1 +1,1 @@
-"""HTTP itself: middleware, parameters, problems, responses, compression, access log, metrics."""
+"""Provide HTTP itself: middleware, parameters, problems, responses, compression, access log and metrics."""

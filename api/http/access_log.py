@@ -1,4 +1,4 @@
-"""A line of JSON in the access log for each request, and its count and seconds for Prometheus."""
+"""Write a line of JSON to the access log for each request, and count the request and its seconds for Prometheus."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 _BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
 ANSWERS = Counter("emds_answers_total", "Answers by route and status.", ("route", "status"))
 SECONDS = Histogram("emds_answer_seconds", "Seconds to an answer, by route.", ("route",), buckets=_BUCKETS)
-# Children are found by a lock and a dictionary of tuples of texts; these find them at once.
+# prometheus_client finds a child by a lock and a dictionary of tuples; these caches are faster.
 _answers, _seconds = lru_cache(2048)(ANSWERS.labels), lru_cache(512)(SECONDS.labels)
 
 _TRACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def write_line(line: bytes) -> None:
-    """Write a line to standard output, whole."""
-    with contextlib.suppress(OSError):  # the log's reader may be gone; the answer is not
+    """Write a line to standard output in a single call."""
+    with contextlib.suppress(OSError):  # a log reader that has gone must not affect the response
         os.write(sys.stdout.fileno(), line)
 
 
 def count(environ: WSGIEnvironment, status: int, seconds: float) -> None:
-    """Count an answer by its route."""
+    """Count a response and its seconds by route."""
     route = environ.get("emds.endpoint", "none")
     _seconds(route).observe(seconds)
     _answers(route, status).inc()
 
 
 def log_line(environ: WSGIEnvironment, status: int, seconds: float) -> bytes:
-    """One line of JSON, without query, path or headers, which may hold keys and addresses."""
+    """Return a line of JSON without query, path and headers, which may contain keys and addresses."""
     method, trace = environ["REQUEST_METHOD"], environ.get("HTTP_TRACEPARENT", "")
     fields = {
         "at": round(time.time(), 3),

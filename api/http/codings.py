@@ -1,4 +1,4 @@
-"""Content codings: which one a client takes, and a body in it; the name of a body's bytes."""
+"""Choose a content coding for a client, encode bodies, and name bodies by a hash."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from isal import igzip_lib
 from werkzeug.http import parse_accept_header
 
 CODINGS = ("zstd", "br", "gzip")
-"""The preferred one first, where a client gives several the same weight."""
+"""The codings in order of preference, which decides between equal weights."""
 _LARGE = 256_000
-"""Above this brotli's best level takes too long: 754 ms for 545 kB at level 11."""
+"""The size in bytes above which brotli's best level takes too long: 754 ms for 545 kB at level 11."""
 _COMPRESSORS: deque[zstandard.ZstdCompressor] = deque(maxlen=4)
-"""Idle ones, at most 1.4 MB each. To make one costs ten times what a day of rows then takes."""
+"""Idle compressors of at most 1.4 MB each. Creating a compressor costs ten times as much as packing a day of rows."""
 
 
 MOST_RANGES = 50
-"""Of an Accept or Accept-Encoding header; more are not read. Browsers send eight, clients of linked data thirty."""
+"""The ranges of an Accept or Accept-Encoding header that are read. Browsers send eight, linked-data clients thirty."""
 
 
 def first_ranges(header: str) -> str:
@@ -31,17 +31,17 @@ def first_ranges(header: str) -> str:
 
 @lru_cache(maxsize=128)
 def choose(accept_encoding: str) -> str:
-    """The coding for an Accept-Encoding header (RFC 9110 section 12.5.3); `identity` where none suits."""
+    """Return the coding for an Accept-Encoding header (RFC 9110 section 12.5.3), or `identity` if none suits."""
     weights = parse_accept_header(first_ranges(accept_encoding))
     best = max(CODINGS, key=weights.quality)
     return best if 0 < weights.quality(best) >= weights.quality("identity") else "identity"
 
 
 def pack(body: bytes, coding: str) -> bytes:
-    """For a body that is sent once: fast.
+    """Return a body that is sent once in a coding, at a fast level.
 
-    Of rows, zstd 1 and brotli 2 are smaller than the next levels too. ISA-L's gzip takes a tenth of zlib's time for a
-    few hundredths more; its bytes may differ between kinds of processors.
+    For rows, zstd 1 and brotli 2 also give smaller bodies than the next levels. ISA-L's gzip takes a tenth of zlib's
+    time for a few per cent more bytes, which may differ between types of processor.
     """
     if coding == "br":
         packed = brotli.compress(body, quality=2)
@@ -53,15 +53,15 @@ def pack(body: bytes, coding: str) -> bytes:
         except IndexError:
             compressor = zstandard.ZstdCompressor(level=1)
         packed = compressor.compress(body)
-        _COMPRESSORS.append(compressor)  # one takes one body at a time
+        _COMPRESSORS.append(compressor)  # a compressor takes one body at a time
     else:
         return body
-    # A copy: a library's own result may hold on to memory of the length of the plain body.
+    # The copy frees memory: a library's result may keep a buffer as long as the plain body.
     return bytes(memoryview(packed))
 
 
 def pack_well(body: bytes, coding: str) -> bytes:
-    """For a body that is sent many times: small. Windows stay within 8 MB (RFC 9659)."""
+    """Return a body that is sent many times in a coding, at a small size. Windows stay within 8 MB (RFC 9659)."""
     large = len(body) > _LARGE
     if coding == "zstd":
         return zstandard.ZstdCompressor(level=9 if large else 19).compress(body)
@@ -71,5 +71,5 @@ def pack_well(body: bytes, coding: str) -> bytes:
 
 
 def tag_of(body: bytes) -> str:
-    """A name for bytes: equal on every worker and host."""
+    """Return a name for the bytes of a body, which is equal on every worker and host."""
     return hashlib.blake2b(body, digest_size=12).hexdigest()

@@ -1,4 +1,4 @@
-"""What pages of other sites may do and read (https://fetch.spec.whatwg.org/#http-cors-protocol)."""
+"""Decide what pages of other sites may do and read (https://fetch.spec.whatwg.org/#http-cors-protocol)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PREFLIGHT = [
 
 
 def cors_headers(environ: WSGIEnvironment) -> list[tuple[str, str]]:
-    """Any page may read every path but /mcp, which sets its own headers, by however many slashes it begins: `//mcp`."""
+    """Return headers that let any page read every path except /mcp (and `//mcp`), which sets its own headers."""
     path = environ.get("PATH_INFO", "").lstrip("/")
     if path == "mcp" or path.startswith("mcp/"):
         return []

@@ -1,4 +1,4 @@
-"""A published document as this worker holds it, and what was computed from it: decoded, compressed, rendered once."""
+"""Keep a published document in a worker, with what was computed from it once: its decoded, coded and rendered forms."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Document:
-    """One document of one publication."""
+    """A document of one publication."""
 
     name: str
     body: bytes
     identity: Identity
     trusted_until: float = 0.0
-    """The instant (monotonic) until which nobody looks whether there is a newer one."""
+    """The time (monotonic) before which the worker does not check for a newer document."""
     derived: dict[Hashable, Any] = field(default_factory=dict)
-    """What was computed from this publication: its decoded JSON, its body in a content coding, its sample form."""
+    """Results from this publication: its decoded JSON, its body in a content coding, its sample form."""
     lock: RLock = field(default_factory=RLock, compare=False, repr=False)
-    """Held while something is computed, so that threads that need the same compute it once; reentrant."""
+    """A reentrant lock, so that threads that need the same result compute it once."""
 
     @property
     def tag(self) -> str:
-        """A name for the bytes: equal on every worker and host."""
+        """The name of the bytes, equal on every worker and host."""
         tag: str = self.derive("tag", lambda document: tag_of(document.body))
         return tag
 
     def coded(self, coding: str) -> bytes:
-        """The body in a content coding, `identity` included."""
+        """Return the body in a content coding, which may be `identity`."""
         if coding == "identity":
             return self.body
         packed: bytes = self.derive(coding, lambda document: pack_well(document.body, coding))
         return packed
 
     def derive(self, key: Hashable, compute: Callable[[Document], Any]) -> Any:
-        """What `compute` gives from this document, once a publication."""
+        """Return the result of `compute` for this document, which is computed once per publication."""
         if key not in self.derived:
             with self.lock:
                 if key not in self.derived:
@@ -54,7 +54,7 @@ class Document:
         return self.derived[key]
 
     def render(self, name: str, build: Callable[[], str | dict[str, Any]]) -> Document:
-        """The document, a text or JSON, that `build` gives from this one, made once a publication."""
+        """Return the document that `build` gives as text or JSON, which is built once per publication."""
 
         def rendered(_: Document) -> Document:
             content = build()
@@ -65,7 +65,7 @@ class Document:
         return document
 
     def decode(self, kind: type[T]) -> T:
-        """Return the document as a value of its type, decoded once per publication. Raises DamagedFile."""
+        """Return the document as a value of type `kind`, decoded once per publication. Raises DamagedFile."""
         value: T = self.derive(
             ("decoded", kind), lambda _: artefact.decode(self.body, layout.published(self.name), kind)
         )
@@ -73,7 +73,7 @@ class Document:
 
     @property
     def json(self) -> Any:
-        """The decoded document, a JSON object; not to be changed. Raises DamagedFile."""
+        """The decoded document, a JSON object that must not be changed. Raises DamagedFile."""
         return self.derive("json", Document._decoded)
 
     def _decoded(self) -> dict[str, Any]:

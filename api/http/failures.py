@@ -1,4 +1,4 @@
-"""The answer where a view, or Flask, raised."""
+"""Return the response if a view, or Flask, raises."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("emds.api")
 _BY_STATUS = {404: "not-found", 405: "method-not-allowed"}
-"""What Flask's routing raises."""
+"""The problems for what Flask's routing raises."""
 
 
 def failed(base_url: str, error: Exception, request: HttpRequest) -> Response:
-    """The answer where a view, or Flask, raised: its own, or a problem for whatever it is."""
+    """Return the response for an error from a view or Flask: the response that it carries, or a problem."""
     outcome = error.outcome if isinstance(error, Responded) else _problem_of(error, request)
     return problem_response(base_url, outcome, request) if isinstance(outcome, Problem) else outcome
 

@@ -1,6 +1,6 @@
-"""An HTTP request and an HTTP response as plain values: what views take and return. No Flask here.
+"""Represent an HTTP request and response as plain values, which views take and return. Nothing here imports Flask.
 
-A body is read whole within a bound; one sent in chunks states no length, and may turn out not to be chunks.
+A body is read whole, up to a limit. A chunked body states no length, and its chunks may be broken.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class HttpRequest:
 
     @property
     def path(self) -> str:
-        """Without percent escapes, as UTF-8; from the root of this service, behind one slash."""
+        """The path below the root of this service in UTF-8, without percent escapes and behind one slash."""
         path: str = self.environ.get("PATH_INFO", "")
         if not path.isascii():
             path = path.encode("latin-1").decode("utf-8", "replace")
@@ -50,12 +50,12 @@ class HttpRequest:
 
     @property
     def host_url(self) -> str:
-        """The address by which the client came, without a path."""
+        """The scheme and host that the client used, without a path."""
         return f"{self.environ['wsgi.url_scheme']}://{get_host(self.environ)}"
 
     @property
     def query(self) -> str:
-        """The query string as it was sent."""
+        """The query string as the client sent it."""
         query: str = self.environ.get("QUERY_STRING", "")
         return query
 
@@ -66,18 +66,18 @@ class HttpRequest:
 
     @property
     def id(self) -> str:
-        """The client's own, or one of `api.http.middleware`."""
+        """The request ID: the client's own, or one from `api.http.middleware`."""
         name: str = self.environ.get("emds.request_id", "")
         return name
 
     @property
     def sample(self) -> bool:
-        """Whether the query asks for a sample: `sample=true`, or `%73ample=true`, which says the same."""
+        """Whether the query requests a sample: `sample=true`, or the equal `%73ample=true`."""
         query = self.query
         return ("sample" in query or "%" in query) and self.args.get("sample", "").lower() in _TRUE
 
     def header(self, name: str) -> str:
-        """A header by its name in the environ (`HTTP_ACCEPT`); empty where it was not sent."""
+        """Return a header by its name in the environ (`HTTP_ACCEPT`); empty if it was not sent."""
         value: str = self.environ.get(name, "")
         return value
 
@@ -85,13 +85,13 @@ class HttpRequest:
 def _pairs(query: str) -> list[tuple[str, str]]:
     if "%" in query or "+" in query or not query.isascii():
         return parse_qsl(query.encode("latin-1").decode("utf-8", "replace"), keep_blank_values=True)
-    # Nothing in it is escaped: the same pairs in a fifth of the time.
+    # Without escapes, this gives the same pairs in a fifth of the time.
     return [(name, value) for name, _, value in (pair.partition("=") for pair in query.split("&") if pair)]
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A whole response, its length added when it is sent. It is a WSGI application, which Flask takes from a view."""
+    """A whole response, to which sending adds its length. It is a WSGI application, which Flask accepts from a view."""
 
     status: int
     headers: Headers
@@ -99,24 +99,24 @@ class Response:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         headers = self.headers
-        withheld = not self.body and environ["REQUEST_METHOD"] == "HEAD"  # the length that GET would have is not told
+        withheld = not self.body and environ["REQUEST_METHOD"] == "HEAD"  # GET's length is not computed
         if self.status not in _BODILESS and not withheld:
             headers = [*headers, ("Content-Length", str(len(self.body)))]
         start_response(_LINES[self.status], headers)
         return [] if self.status in _BODILESS else [self.body]
 
     def header(self, name: str) -> str:
-        """The first header of a name; empty where there is none."""
+        """Return the first header of a name; empty if there is none."""
         wanted = name.lower()
         return next((value for known, value in self.headers if known.lower() == wanted), "")
 
     def with_headers(self, headers: Iterable[tuple[str, str]]) -> Response:
-        """The same with further headers."""
+        """Return the response with further headers."""
         return Response(self.status, [*self.headers, *headers], self.body)
 
 
 class Responded(Exception):
-    """What goes out in place of the response that a view would return."""
+    """An exception that carries the response or problem to send instead of a view's response."""
 
     def __init__(self, outcome: Response | Problem) -> None:
         super().__init__()
@@ -124,35 +124,35 @@ class Responded(Exception):
 
 
 def problem_response(base_url: str, problem: Problem, request: HttpRequest) -> Response:
-    """A problem as the answer to a request, never cached."""
+    """Return the response for a problem, which is never cached."""
     media = MEDIA if problem.body is None else "application/json"
     headers = [("Cache-Control", "no-store"), *problem.headers, ("Content-Type", media)]
     return Response(problem.kind.status, headers, problem.document(base_url, request.id))
 
 
 QueryValues = Mapping[str, Any]
-"""The checked parameters of a call by name, as `api.http.parameters` reads each: defaults included."""
+"""The checked parameters of a request by name, as `api.http.parameters` reads them, defaults included."""
 View = Callable[..., Response]
-"""What answers a path. In `api.application` it takes the request, and by name what the path holds (`zone`).
+"""The function that serves a path. In `api.application` it takes the request, and the path's parts by name (`zone`).
 
-In the table `VIEWS` of a room it takes the service, the request, its checked parameters, and what the path holds.
+In a package's table `VIEWS` it takes the service, the request, its checked parameters, and the path's parts.
 """
 
-# What is left of a body that was not read would be taken for the next request.
+# The unread rest of a body would be taken for the next request.
 _CLOSING = (("Connection", "close"),)
 
 
 def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     """Return the whole body.
 
-    Raises Problem 413 above `most` bytes, and 400 if it is broken or shorter than it says.
+    Raises Problem 413 above `most` bytes, and 400 if the body is broken or shorter than its stated length.
     """
     body, length = b"", get_content_length(environ) or 0
     broken = Problem("invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING)
     if length <= most:
         try:
             body = get_input_stream(environ, max_content_length=most + 1).read()
-        except Exception:  # the server raises errors of its own
+        except Exception:  # the server raises its own types
             raise broken from None
     if max(length, len(body)) > most:
         raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
@@ -162,7 +162,7 @@ def read_body(environ: WSGIEnvironment, most: int) -> bytes:
 
 
 def read_json(request: HttpRequest, most: int, example: str = "") -> Any:
-    """Read the JSON value in the body. Raises Problem 400, 413 or 415, whose detail shows `example`."""
+    """Return the JSON value in the body. Raises Problem 400, 413 or 415, whose detail shows `example`."""
     if parse_options_header(request.header("CONTENT_TYPE"))[0].lower() != "application/json":
         such_as = f" {example}," if example else ""
         raise Problem("unsupported-media-type", f"The body is JSON,{such_as} with Content-Type: application/json.")

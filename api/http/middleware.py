@@ -1,4 +1,4 @@
-"""The outermost layer, around Flask: request ids, bounds of what is read, CORS, and a line in the access log."""
+"""Wrap Flask in the outermost layer: request IDs, size limits, CORS, and the access log."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 MOST_URL_BYTES = 8000
 MOST_BODY_BYTES = 1_048_576
 _ID = re.compile(r"(?!.*emds_)[A-Za-z0-9._-]{1,64}", re.IGNORECASE)
-"""A request id that a caller may choose; one that holds a key would be logged."""
+"""A request ID that a client may choose. It must not contain a key, because the ID is logged."""
 _NOSNIFF = ("X-Content-Type-Options", "nosniff")
 
 
 def wrap(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] = write_line) -> WSGIApplication:
-    """A WSGI application around another."""
+    """Return a WSGI application around `app`, which passes a line per request to `log`."""
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = time.perf_counter()
@@ -37,7 +37,7 @@ def wrap(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] = w
             nonlocal answered
             answered = int(status[:3])
             if ("Connection", "close") in headers:
-                # gunicorn drops the header of an application.
+                # gunicorn drops this header if an application sets it.
                 getattr(getattr(start_response, "__self__", None), "force_close", lambda: None)()
             return start_response(
                 status, [*_typed(environ, status, headers), ("X-Request-Id", name), _NOSNIFF, *cors], exc_info
@@ -46,11 +46,11 @@ def wrap(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] = w
         cors, refusal = cors_headers(environ), _refusal(environ)
         is_preflight = "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ and "HTTP_ORIGIN" in environ
         if refusal is not None:
-            # The rest of the request stays unread: what follows on this connection would be taken for a request.
+            # The rest of the request stays unread, and must not be taken for the next request on this connection.
             problem = Problem(refusal, headers=[("Connection", "close")])
             answer = problem_response(base_url, problem, HttpRequest(environ))(environ, start)
         elif cors and is_preflight and environ["REQUEST_METHOD"] == "OPTIONS":
-            start("204 No Content", [])  # to an unknown path too: its 404 tells a page more than a refused preflight
+            start("204 No Content", [])  # also for unknown paths: a 404 is clearer to a page than a rejected preflight
             answer = []
         else:
             answer = app(environ, start)
@@ -63,9 +63,10 @@ def wrap(app: WSGIApplication, base_url: str, log: Callable[[bytes], object] = w
 
 
 def _refusal(environ: WSGIEnvironment) -> str | None:
-    """The kind of problem of a request that no path takes: too large, or without the one Host that HTTP/1.1 requires.
+    """Return the problem of a request that no path accepts, which is too large or lacks HTTP/1.1's single Host
+    header.
 
-    A server that takes several Host headers joins them with commas.
+    A server joins several Host headers with commas.
     """
     host = environ.get("HTTP_HOST", "")
     if (not host and environ.get("SERVER_PROTOCOL") == "HTTP/1.1") or "," in host:
@@ -79,7 +80,7 @@ def _refusal(environ: WSGIEnvironment) -> str | None:
 
 
 def _typed(environ: WSGIEnvironment, status: str, headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Flask says of an empty answer too that it is HTML or text: its own to OPTIONS, and a 202 or 204 of ours."""
+    """Return the headers without the Content-Type that Flask adds to an empty response (OPTIONS, 202, 204)."""
     if environ["REQUEST_METHOD"] == "GET" or not (status.startswith("204") or ("Content-Length", "0") in headers):
         return headers
     return [pair for pair in headers if pair[0] != "Content-Type"]

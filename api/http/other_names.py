@@ -1,4 +1,4 @@
-"""Names that callers know from other services, and the parameter of this service that does the same."""
+"""Explain names that clients know from other services by the parameter of this service that does the same."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MEANT = (
     ("cursor", "cursor with the value of `next`", "page offset skip"),
     ("format", "format=csv", "type output accept fmt"),
 )
-"""A parameter, how it is used, and the other names that callers send; the first that a path has is the one meant."""
+"""A parameter, its use, and the other names that clients send. The first one that a path has is meant."""
 
 
 def explain_name(name: str, known: Container[str]) -> str:
-    """Return what to send in place of an unknown parameter, as a clause; empty if no known parameter is meant."""
+    """Return a clause with the alternative to an unknown parameter; empty if no known parameter is meant."""
     plain = name.lower().replace("-", "").replace("_", "")
     if plain in _KEY_NAMES and "api_key" not in known:
         return f"a key does not belong in the URL. {KEY_FORM}"

@@ -1,4 +1,4 @@
-"""Query parameters: what each takes, from which both the check of a request and its entry in OpenAPI follow."""
+"""Declare query parameters, from which both the check of a request and the entry in OpenAPI follow."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from warehouse.market.metrics import METRICS
 from warehouse.market.zones import ZONES, find_zone
 
 _MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for word in of.path.other_words}
-"""Words that mean a metric."""
+"""The metric for each word that means one."""
 _CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 
 MOST_PARAMETERS = 100
 MOST_FAULTS = 20
-"""More are not listed, nor looked for."""
+"""The number of faults after which checking stops."""
 _HINTS = 3
-"""Of so many first faults an unknown name gets the nearest known one: to find it costs as much as the rest."""
+"""The number of faults in which an unknown name gets the nearest known name, whose search doubles the cost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One query parameter. `read` turns its text into a value, or raises ValueError with what is allowed."""
+    """A query parameter. `read` turns its text into a value, or raises ValueError with what is allowed."""
 
     name: str
     description: str
     read: Callable[[str], Any]
     schema: Mapping[str, Any]
-    """JSON Schema of what is allowed, as OpenAPI shows it."""
+    """The JSON Schema of allowed values, for OpenAPI."""
     default: Any = None
     example: Any = field(default=None, compare=False)
     comma: bool = False
-    """A list with commas (OpenAPI: style form, not exploded)."""
+    """Whether it is a comma-separated list (OpenAPI: style form, not exploded)."""
     required: bool = False
     also: str = ""
-    """Another name by which it is taken."""
+    """Another accepted name of the parameter."""
 
 
 def values(
@@ -93,8 +93,8 @@ def check_count(count: int) -> None:
 def query_without_blank_probes(request: HttpRequest, parameters: Mapping[str, Parameter]) -> MultiDict[str, str]:
     """Return the query of a request to a paid path, without the empty parameters of a probe.
 
-    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer: for what
-    is required they get that of its example. From everybody else an empty parameter is a mistake.
+    Catalogues of x402 probe a path by GET without credentials and with empty parameters, and expect its offer.
+    Required parameters then take their example values. In any other request an empty parameter is an error.
     """
     query = request.query
     is_blank = query.endswith("=") or "=&" in query
@@ -106,18 +106,18 @@ def query_without_blank_probes(request: HttpRequest, parameters: Mapping[str, Pa
 
 
 def invalid(faults: Iterable[ParameterFault]) -> Problem:
-    """400 with every fault, the first ones in words too."""
+    """Return a 400 with every fault, the first three also as text."""
     first = list(faults)[:MOST_FAULTS]
     return Problem("invalid-parameters", "; ".join(f"{f.parameter}: {f.detail}" for f in first[:3]) + ".", first)
 
 
 def conflict(name: str, detail: str) -> Problem:
-    """400 for a parameter that does not fit the others."""
+    """Return a 400 for a parameter that contradicts the others."""
     return invalid([ParameterFault(name, "conflict", detail)])
 
 
 def moment(name: str, description: str, example: str = "now") -> Parameter:
-    """A time; its value is a `Moment`."""
+    """Return a parameter for a time; its value is a `Moment`."""
     schema = {
         "anyOf": [
             {"type": "integer", "format": "int64", "minimum": FIRST_SECONDS, "maximum": LAST_INSTANT},
@@ -130,7 +130,7 @@ def moment(name: str, description: str, example: str = "now") -> Parameter:
 
 
 def reader(pattern: str, takes: str, value: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """Return what reads a text of a pattern; `value` is None for one that is not allowed all the same."""
+    """Return a function that reads text of a pattern. `value` returns None for a text that is still not allowed."""
     form = re.compile(pattern)
 
     def read(text: str) -> Any:
@@ -143,7 +143,7 @@ def reader(pattern: str, takes: str, value: Callable[[str], Any] = str) -> Calla
 
 
 def whole(name: str, description: str, least: int, most: int, default: int | None = None) -> Parameter:
-    """A whole number between two bounds."""
+    """Return a parameter for a whole number between two bounds."""
     takes = f"a whole number from {least} to {most}"
     read = reader("[0-9]{1,12}", takes, lambda text: int(text) if least <= int(text) <= most else None)
     schema = {"type": "integer", "minimum": least, "maximum": most}
@@ -153,7 +153,7 @@ def whole(name: str, description: str, least: int, most: int, default: int | Non
 
 
 def yes_no(name: str, description: str) -> Parameter:
-    """true or false."""
+    """Return a parameter for true or false."""
     read = reader("(?ai:true|1|false|0)", "true or false", lambda text: text.lower() in ("true", "1"))
     return Parameter(name, description, read, {"type": "boolean", "default": False}, False, True)
 
@@ -161,7 +161,7 @@ def yes_no(name: str, description: str) -> Parameter:
 def choice(
     name: str, description: str, words: Iterable[str], default: str | None = None, unset: str | None = None
 ) -> Parameter:
-    """One of a few words. `unset` is the word for leaving it out, and its value None."""
+    """Return a parameter for one of a few words. `unset` is the word for the absent parameter, with the value None."""
     allowed = (*words, *((unset,) if unset else ()))
 
     def read(text: str) -> str | None:
@@ -175,12 +175,12 @@ def choice(
 
 
 def text(name: str, description: str, pattern: str, read: Callable[[str], Any], example: str) -> Parameter:
-    """Text of a form of its own, as `read` takes it."""
+    """Return a parameter for text of a pattern, which `read` converts."""
     return Parameter(name, description, read, {"type": "string", "pattern": pattern}, None, example)
 
 
 def or_unset(parameter: Parameter, word: str) -> Parameter:
-    """The same, with a word for leaving it out: its default as a client may send it, and its example."""
+    """Return the parameter with a word for leaving it out, which is its explicit default and its example."""
 
     def read(text: str) -> Any:
         return None if text.strip().lower() == word else parameter.read(text)
@@ -190,7 +190,7 @@ def or_unset(parameter: Parameter, word: str) -> Parameter:
 
 
 def hours(name: str, description: str, most: int, default: int | None = None, zero: bool = False) -> Parameter:
-    """A length in hours, in steps of a quarter, `h` behind it or not; its value is seconds. `zero`: 0 is one too."""
+    """Return a parameter for hours in quarter steps, with or without `h`, as seconds; `zero` allows 0."""
     pattern = r"[0-9]{1,3}(\.[0-9]{1,2})?h?"
 
     def seconds(text: str) -> int | None:
@@ -203,7 +203,7 @@ def hours(name: str, description: str, most: int, default: int | None = None, ze
 
 
 def number(name: str, description: str, positive: bool = False, least: int | None = None) -> Parameter:
-    """A finite number, `-12.5`."""
+    """Return a parameter for a finite number, `-12.5`."""
 
     def bounded(text: str) -> float | None:
         number = float(text)
@@ -216,7 +216,7 @@ def number(name: str, description: str, positive: bool = False, least: int | Non
 
 
 def civil_times(name: str, description: str) -> Parameter:
-    """Two times of the civil day in quarter hours, `22:00-07:00`; its value is their minutes of the day."""
+    """Return a parameter for two civil times in quarter hours, `22:00-07:00`, as minutes of the day."""
     pattern = "([01][0-9]|2[0-3]):(00|15|30|45)-([01][0-9]|2[0-3]):(00|15|30|45)"
 
     def minutes(text: str) -> tuple[int, int] | None:
@@ -228,7 +228,7 @@ def civil_times(name: str, description: str) -> Parameter:
 
 
 def find_word(text: str, known: Iterable[str]) -> str:
-    """Return the known word that a text spells, in any case, with `-` or `_`. Raises ValueError."""
+    """Return the known word that `text` spells, in any case, with `-` or `_`. Raises ValueError."""
     plain = _plain(text)
     for word in known:
         if _plain(word) == plain:
@@ -247,7 +247,7 @@ def _hint(text: str, known: Iterable[str]) -> str:
 
 
 def nearest_word(text: str, known: Iterable[str]) -> str | None:
-    """Return the known word that somebody may have meant: `demand` for `load`, `price` for `prices`."""
+    """Return the known word that a text probably means: `demand` means `load`, `price` means `prices`."""
     plain = {_plain(word): word for word in known}
     meant = _MEANT.get(_plain(text))
     nearest = [meant] if meant in plain else get_close_matches(_plain(text[:40]), plain, 1, 0.75)
@@ -259,7 +259,7 @@ def _plain(word: str) -> str:
 
 
 def words(name: str, description: str, allowed: Iterable[str], example: str) -> Parameter:
-    """A list with commas of known words, each once."""
+    """Return a parameter for a comma-separated list of known words, each once."""
     known = tuple(allowed)
 
     def read(text: str) -> tuple[str, ...]:
@@ -269,7 +269,7 @@ def words(name: str, description: str, allowed: Iterable[str], example: str) -> 
 
 
 def zones(name: str, description: str, known: Collection[str] = ZONES, example: str = "GB") -> Parameter:
-    """A list with commas of zones, each once; `zone` and `zones` are the same."""
+    """Return a parameter for a comma-separated list of zones, each once. `zone` and `zones` are both accepted."""
 
     def read(text: str) -> tuple[str, ...]:
         ids = tuple(dict.fromkeys(map(read_zone, text.split(","))))
@@ -282,7 +282,7 @@ def zones(name: str, description: str, known: Collection[str] = ZONES, example: 
 
 
 def read_zone(text: str) -> str:
-    """Return the id of a zone by any of its names. Raises ValueError."""
+    """Return the ID of a zone by any of its names. Raises ValueError."""
     try:
         return find_zone(text)
     except UnknownZone as unknown:

@@ -1,6 +1,6 @@
-"""Errors as RFC 9457 problem documents, and the table of their kinds, from which problem pages and OpenAPI follow.
+"""Represent errors as RFC 9457 problem documents of the types in a table, which problem pages and OpenAPI also use.
 
-The 402 is not in the table: its body is x402's own (`api.access.x402`).
+The 402 is not in the table, because x402 defines its body (`api.access.x402`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _LOG = logging.getLogger("emds.api")
 
 
 class ProblemKind(NamedTuple):
-    """One kind of problem: the last part of its `type`, and what its page says."""
+    """A problem type: the last part of its `type`, and the text of its page."""
 
     name: str
     status: int
     title: str
     meaning: str
-    """What went wrong and what to do about it, for a person."""
+    """What went wrong and what to do about it, for people."""
 
 
 def _kind(name: str, status: int, meaning: str, title: str = "") -> ProblemKind:
@@ -119,11 +119,11 @@ _TABLE = (
 )
 # fmt: on
 KINDS: dict[str, ProblemKind] = {kind.name: kind for kind in _TABLE}
-"""By the last part of `type`; `/problems/<name>` is the page of each."""
+"""The problem types by the last part of `type`; `/problems/<name>` is the page of each."""
 
 
 class ParameterFault(NamedTuple):
-    """What is wrong with one parameter, and what it takes."""
+    """The fault of one parameter, and what the parameter takes."""
 
     parameter: str
     code: str
@@ -132,7 +132,7 @@ class ParameterFault(NamedTuple):
 
 
 class Problem(Exception):
-    """What a caller gets instead of an answer: raised by an endpoint, returned by the gate."""
+    """A refusal to the client, which an endpoint raises or the gate returns."""
 
     def __init__(
         self,
@@ -143,14 +143,14 @@ class Problem(Exception):
         headers: Iterable[tuple[str, str]] = (),
         body: bytes | None = None,
     ) -> None:
-        """No `detail`: what its kind means. `body`: JSON in place of a problem document, as the 402 has it."""
+        """Take the type's meaning for an empty `detail`. A `body` of JSON replaces the document, as for a 402."""
         self.kind, self.body = KINDS[kind] if isinstance(kind, str) else kind, body
         self.detail = detail or self.kind.meaning
         super().__init__(self.detail)
         self.faults, self.members, self.headers = tuple(faults), dict(members or {}), tuple(headers)
 
     def document(self, base_url: str, instance: str) -> bytes:
-        """What is sent, as JSON; `instance`: the id of the request."""
+        """Return the body as JSON; `instance` is the request ID."""
         if self.body is not None:
             return self.body
         faults = [fault._asdict() for fault in self.faults]
@@ -168,7 +168,7 @@ class Problem(Exception):
 
 
 def of_error(error: CallerError | StorageError) -> Problem:
-    """The one table from the warehouse's failures to problems."""
+    """Return the problem for an error of the warehouse. This is the only such table."""
     if isinstance(error, StorageError):
         _LOG.error("warehouse: %s", error)
     match error:
@@ -188,7 +188,7 @@ def of_error(error: CallerError | StorageError) -> Problem:
 
 
 def _damaged(key: str) -> Problem:
-    """503 that names what cannot be read: a zone's metric and month, or a published document."""
+    """Return a 503 that names what cannot be read: a zone's metric and month, or a published document."""
     headers = [("Retry-After", "60")]
     if key.startswith(layout.series_prefix()):
         metric, zone, month, _ = layout.of_series(key)

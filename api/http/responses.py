@@ -1,4 +1,4 @@
-"""How a body is sent: ETags, 304, ranges, media types, caching, the marks of simulated and stale figures."""
+"""Send a body with its ETag, 304, range, media type, caching, and markers of simulated and stale data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from api.http.problems import Problem
 
 JSON = "application/json"
 LEAST_BYTES = 1024
-"""Shorter bodies fit one packet anyway."""
+"""The size in bytes from which bodies are compressed. Shorter bodies fit one packet anyway."""
 _OTHER_PARAMETERS = re.compile(r";(?!\s*q=)[^;,]*", re.IGNORECASE)
-"""Parameters of a media range but its weight: `text/csv;charset=utf-8` is `text/csv` here."""
+"""The parameters of a media range except its weight: `text/csv;charset=utf-8` means `text/csv` here."""
 _CACHE: dict[AccessMethod, str] = {
     "free": "public, max-age=30, stale-while-revalidate=120",
     "sample": "public, max-age=30",
@@ -31,32 +31,35 @@ _VARY_PAID = "Accept, Accept-Encoding, Authorization, X-API-Key, PAYMENT-SIGNATU
 
 
 def caching(method: AccessMethod) -> Headers:
-    """The caching headers of an answer, by how the caller got in."""
+    """Return the caching headers of a response, by the client's access method."""
     return [("Cache-Control", _CACHE[method]), ("Vary", _VARY_OPEN if method in ("free", "sample") else _VARY_PAID)]
 
 
 def uncached() -> Headers:
-    """The caching headers of an answer that changes from one moment to the next."""
+    """Return the caching headers of a response that changes from moment to moment."""
     return [("Cache-Control", "no-cache"), ("Vary", "Accept-Encoding")]
 
 
 def marks(simulated: bool, stale: bool = False) -> Headers:
-    """Headers that say what the figures are."""
+    """Return the headers that mark simulated or stale data."""
     headers = [("X-EMDS-Data", "simulated")] if simulated else []
     return [*headers, ("X-EMDS-Stale", "true")] if stale else headers
 
 
 @lru_cache(maxsize=128)
 def accepted(accept: str, types: tuple[str, ...]) -> str | None:
-    """Of some media types the one that an Accept header likes best, the first of equals; None where it takes none."""
-    header = _OTHER_PARAMETERS.sub("", first_ranges(accept)).replace("q=.", "q=0.")  # as Java's own client writes it
+    """Return the media type that an Accept header prefers, the first among equals; None if it accepts none."""
+    header = _OTHER_PARAMETERS.sub("", first_ranges(accept)).replace("q=.", "q=0.")  # Java's own client writes `q=.2`
     weights = parse_accept_header(header, MIMEAccept)
     best = max(types, key=weights.quality)
     return best if weights.quality(best) else None
 
 
 def negotiate(wanted: str | None, accept: str, types: Mapping[str, str]) -> str:
-    """The format of an answer: `?format=`, then Accept, then the first. `types`: formats by media type. Raises 406."""
+    """Return the format of a response by `?format=`, then Accept, then the first type. Raises 406.
+
+    `types` gives formats by media type.
+    """
     if wanted in types.values():
         return str(wanted)
     media = accepted(accept, tuple(types)) if accept else next(iter(types))
@@ -67,9 +70,9 @@ def negotiate(wanted: str | None, accept: str, types: Mapping[str, str]) -> str:
 
 
 class ETag:
-    """The ETag of an answer in the coding that its request takes, known before the body is encoded.
+    """The ETag of a response in the coding that its request accepts, known before the body is encoded.
 
-    It `matches` where If-None-Match names it (RFC 9110 section 13.1.2: weak comparison).
+    It `matches` if If-None-Match names it (RFC 9110 section 13.1.2: weak comparison).
     """
 
     __slots__ = ("coding", "matches", "tag")
@@ -81,7 +84,7 @@ class ETag:
         self.matches = bool(known) and parse_etags(known).contains_weak(self.tag[1:-1])
 
     def answer(self, media: str, headers: Headers, encode: Callable[[str], bytes]) -> Response:
-        """304 where the request has the body under this tag, else what `encode` gives in the coding."""
+        """Return a 304 if the client has the body under this tag, else a 200 with what `encode` gives in the coding."""
         if self.matches:
             return Response(304, [("ETag", self.tag), *headers])
         coded = [] if self.coding == "identity" else [("Content-Encoding", self.coding)]
@@ -89,27 +92,27 @@ class ETag:
 
 
 def document(request: HttpRequest, content: Document, media: str, headers: Headers) -> Response:
-    """A published document, compressed once a publication."""
+    """Return a published document as a response. It is compressed once per publication."""
     return ETag(request, content.tag, len(content.body) >= LEAST_BYTES).answer(media, headers, content.coded)
 
 
 def body(request: HttpRequest, content: bytes, media: str, headers: Headers) -> Response:
-    """A body computed for this request."""
+    """Return a response with a body that was computed for this request."""
     etag = ETag(request, tag_of(content), len(content) >= LEAST_BYTES)
     return etag.answer(media, headers, partial(pack, content))
 
 
 def file(request: HttpRequest, content: bytes, name: str, media: str, headers: Headers) -> Response:
-    """A file that is no further compressed, under a tag of its own."""
+    """Return a response with a file that is not compressed further, under the tag `name`."""
     return ETag(request, name, compressible=False).answer(media, headers, lambda _: content)
 
 
 def ranged(request: HttpRequest, response: Response) -> Response:
-    """The part of a body that a Range header asks for (RFC 9110 section 14). Raises Problem 416 beyond its end.
+    """Return the part of a body that a Range header requests (RFC 9110 section 14).
 
-    A body with a content coding is given whole: another worker's machine may code the same body to other bytes. So is
-    any where several parts are asked for, another unit than bytes, as many last bytes as there are, another method than
-    GET, or a part of what another tag names.
+    Raises Problem 416 beyond the body's end. A body with a content coding is returned whole, because another worker's
+    machine may encode it to other bytes. The body is also whole for another method than GET, other units than bytes,
+    several parts, a suffix not shorter than the body, or an If-Range with another tag.
     """
     if response.status == 304 or response.header("Content-Encoding"):
         return response

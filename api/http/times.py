@@ -1,6 +1,6 @@
-"""Times as callers write them: the one parser of REST and MCP.
+"""Parse times as clients write them, for both REST and MCP.
 
-A time without an offset is civil time of the zone asked about, so it becomes Unix seconds only beside that zone.
+A time without an offset is civil time of the requested zone, so only the zone turns it into Unix seconds.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from warehouse.market.clock import LAST_INSTANT
 from warehouse.market.zones import ZONES
 
 Moment = int | datetime | timedelta | str
-"""Unix seconds, a civil time (no tzinfo), a length back from now (negative), or a word of `DAYS` or `_PERIODS`."""
+"""Unix seconds, a civil time (no tzinfo), a time relative to now (not positive), or a word of `DAYS` or `_PERIODS`."""
 DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
-"""Words for a civil midnight, in days from that of today."""
+"""Words for a civil midnight, in days from today."""
 _PERIODS = frozenset({"this week", "last week", "this month", "last month"})
-"""Words for the civil midnight at which a week (from Monday) or a month begins."""
+"""Words for the civil midnight at which a week (from Monday) or a month starts."""
 FORMS = (
     "Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil time), a date, week, month or "
     "year (2026-11-20, 2026-W48, 2026-11, 2026), now, today, yesterday, tomorrow, this or last week or month, or a "
     "length back from now (-24h, -7d, -30m, P7D)"
 )
 FIRST_SECONDS = 100_000_000
-"""The least whole number that is Unix seconds (1973-03-03): below it a number is a year or a date."""
+"""The least number that is read as Unix seconds (1973-03-03); a lower number is a year or a date."""
 YEARS_PATTERN = "^(19[7-9][0-9]|[2-9][0-9]{3})-"
 """The years of a date or a time."""
 TIME_PATTERN = (
@@ -39,7 +39,7 @@ _BACK = re.compile(r"-(\d{1,6})([mhdw])", re.ASCII)
 _ISO_LENGTH = re.compile(r"-?p(?:(\d{1,6})([dw])|t(\d{1,6})([hm]))", re.ASCII)
 _WEEK = re.compile(r"(\d{4})-?w(\d\d)", re.ASCII)
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?|(\d{4})(\d\d)(\d\d)", re.ASCII)
-# In a query `+` is a blank: 2026-01-01T00:00+01:00 typed by hand arrives as ...00:00 01:00.
+# In a query, `+` means a space: 2026-01-01T00:00+01:00 typed by hand arrives as ...00:00 01:00.
 _STAMP = re.compile(
     r"(\d{4})-?(\d\d)-?(\d\d)[t ](\d\d)(?::?(\d\d)(?::?(\d\d)(?:[.,]\d+)?)?)? ?(z|([+ -])(\d\d):?(\d\d)?)?",
     re.ASCII,
@@ -50,7 +50,7 @@ _TOO_FINE = {13: ("milliseconds", 3), 16: ("microseconds", 6), 19: ("nanoseconds
 
 
 def parse_time(text: str) -> Moment:
-    """Return the time that a text names. Raises ValueError with what is wrong, a sentence for each mistake."""
+    """Return the time that `text` names. Raises ValueError, which explains each mistake in a sentence."""
     if text.isascii() and text.isdigit() and (moment := _number(text)) is not None:
         return moment
     word = text.strip().lower()
@@ -96,9 +96,9 @@ def _number(text: str) -> int | None:
 
 
 def _stamp(stamp: re.Match[str]) -> Moment:
-    """Return an instant, or a civil time where no offset is written. Raises ValueError."""
+    """Return Unix seconds, or a civil time if the text has no offset. Raises ValueError."""
     year, month, day, hour, minute, second = (int(part or 0) for part in stamp.groups()[:6])
-    leap = second == 60  # the second after it, as in Unix time
+    leap = second == 60  # read as the next second, as in Unix time
     at = datetime(year, month, day, hour, minute, second - leap)  # noqa: DTZ001  placed below
     if stamp[7] is None:
         return _within_years(at + timedelta(seconds=leap))
@@ -129,11 +129,10 @@ def _what_is_wrong(text: str) -> str:
 
 
 def to_unix(name: str, moment: Moment | None, zones: Iterable[str], now: int) -> int | None:
-    """Return the Unix seconds of a parameter's time in the civil time of some zones.
+    """Return the Unix seconds of a parameter's time in the civil time of `zones`.
 
-    Where clocks go back, a time that comes twice is its first; where they go forward, one that is skipped is the
-    instant of the change: windows that meet in civil time meet in Unix seconds. Raises Problem 400 where zones differ,
-    or where there is none to tell the civil time.
+    A time that occurs twice means its first occurrence. A time that the clocks skip means the time of the change. Thus
+    windows that meet in civil time meet in Unix seconds. Raises Problem 400 if zones differ, or if a zone is missing.
     """
     match moment:
         case int() | None:
@@ -155,7 +154,7 @@ def to_unix(name: str, moment: Moment | None, zones: Iterable[str], now: int) ->
 
 
 def first_instant(name: str, moment: Moment | None, zones: Iterable[str], now: int) -> int | None:
-    """Return the Unix seconds at which a time is reached in the first of some zones, as `to_unix` of each."""
+    """Return the Unix seconds at which the first of `zones` reaches a time, as `to_unix` gives for each."""
     instants = [to_unix(name, moment, [zone], now) for zone in zones]
     return min((at for at in instants if at is not None), default=None)
 
@@ -172,7 +171,7 @@ def _in_zone(moment: datetime | str, tz: str, now: int) -> int:
 
 
 def _first_day(word: str, today: date) -> date:
-    """Return the day at whose midnight a word of `DAYS` or `_PERIODS` begins."""
+    """Return the day at whose midnight the period of a word of `DAYS` or `_PERIODS` starts."""
     if word in DAYS:
         return today + timedelta(days=DAYS[word])
     which, length = word.split()

@@ -1,8 +1,8 @@
-"""What web servers get from this service: how many cores they use, threads that stay with clients, problem documents.
+"""Adapt web servers to this service: count usable cores, keep threads with clients, and send problem documents.
 
-A thread stays with its client for a moment after an answer: the next request of a busy client is there at once.
-gunicorn gives every connection back to its main thread after each answer, and has another thread take it up for the
-next request: by way of a pipe, a poller and a queue, which under load is a fifth of a small answer's work.
+A thread stays with its client for a moment after a response, because a busy client sends its next request at once.
+gunicorn returns every connection to its main thread after each response, and another thread takes the next request
+from a pipe, a poller and a queue. Under load this is a fifth of the work of a small response.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _KIND_OF_STATUS = {414: "url-too-long", 431: "headers-too-large", 500: "internal
 
 
 def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
-    """Return how many cores this process may use, of its cpuset and its container's quota; at least 1.
+    """Return how many cores this process may use by its cpuset and its container's quota, at least 1.
 
     `docker run --cpus` and a limit of Kubernetes set the quota: https://docs.kernel.org/admin-guide/cgroup-v2.html.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with contextlib.suppress(OSError, ValueError, ArithmeticError):  # there is no such file, or it says "max"
+    with contextlib.suppress(OSError, ValueError, ArithmeticError):  # the file does not exist, or contains "max"
         most, period = quota.read_text().split()
         cores = min(cores, math.ceil(int(most) / int(period)))
     return max(1, cores)
 
 
 def stay_with_clients(worker: Any) -> None:
-    """Make the threads of a gthread worker of gunicorn stay with their clients, while no other waits for a thread."""
+    """Make the threads of gunicorn's gthread `worker` stay with their clients while no other client waits."""
     handle, waiting = worker.handle, worker.tpool._work_queue
 
     def serve(connection: Any) -> Any:
@@ -54,22 +54,22 @@ def stay_with_clients(worker: Any) -> None:
 
 
 def _has_more(connection: Any) -> bool:
-    """Return whether a further request, or the connection's end, comes within a moment."""
+    """Return whether another request, or the connection's end, arrives within a moment."""
     if connection.parser.unreader.buf.getvalue():
-        return True  # it came with the one before
+        return True  # it arrived with the previous request
     poll = select.poll()
     poll.register(connection.sock, select.POLLIN)
     return bool(poll.poll(_MOMENT_MS))
 
 
 def hide_secrets(record: logging.LogRecord) -> bool:
-    """Replace keys, payments and addresses in a log record: gunicorn quotes what it cannot read. A log filter."""
+    """Replace keys, payments and addresses in a record, since gunicorn quotes unreadable input. A log filter."""
     record.msg, record.args = _SECRET.sub("***", record.getMessage()), ()
     return True
 
 
 def answer_as_problems(base_url: str) -> None:
-    """Make gunicorn answer with a problem document instead of a page of HTML."""
+    """Make gunicorn respond with problem documents instead of HTML pages."""
 
     def write_error(sock: socket.socket, status: int, reason: str, _message: str) -> None:
         util.write_nonblock(sock, _problem(base_url, _KIND_OF_STATUS.get(status, "invalid-request")))
@@ -79,7 +79,7 @@ def answer_as_problems(base_url: str) -> None:
 
 
 def _problem(base_url: str, kind_name: str) -> bytes:
-    """Return a whole HTTP response that ends the connection."""
+    """Return a whole HTTP response that closes the connection."""
     problem, request_id = Problem(kind_name), secrets.token_hex(16)
     body = problem.document(base_url, request_id)
     head = (
