@@ -38,9 +38,8 @@ def note(
     # A day of which nothing is due shows that its publisher answers only if the publisher was asked for it.
     waiting = judging and gathered.answered_at > 0 and any(day.status == "pending" for day in days)
     at = gathered.answered_at if from_raw else now
-    errors = {
-        h.zone: (h.error_kind, h.last_error) for h in health.load(pipeline.storage, feed.source) if h.feed == feed.id
-    }
+    known = [] if judging else health.load(pipeline.storage, feed.source)
+    errors = {h.zone: (h.error_kind, h.last_error) for h in known if h.feed == feed.id}
     zones, metrics = _reached(feed, rows)
     changes = []
     for zone in feed.zones:
