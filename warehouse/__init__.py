@@ -1,1 +1,1 @@
-"""Markets, time and files. No Dagster, Flask, HTTP or pandas."""
+"""Store and validate market data in files. This package does not use Dagster, Flask, HTTP or pandas."""

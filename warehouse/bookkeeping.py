@@ -1,6 +1,7 @@
-"""`logged`: bookkeeping never decides over data. What a block raises is logged with its place, and the work goes on.
+"""Log failures of bookkeeping, so that it never decides over data. `logged` logs what a block raises, and work
+continues.
 
-For event logs, retention and health notes, and where one zone's or task's failure must not cost another's.
+It is for event logs, retention and health notes, and for zones or tasks whose failure must not affect others.
 """
 
 from __future__ import annotations
@@ -18,22 +19,22 @@ _LONGEST = 300
 
 @dataclass(slots=True)
 class Attempt:
-    """How a `logged` block ended. `error` is None after a success."""
+    """The outcome of a `logged` block. `error` is None after a success."""
 
     place: str
     error: Exception | None = None
 
     @property
     def failure(self) -> str:
-        """One line for people: the place, what was raised and where; empty after a success."""
+        """Return a line for people: the place, the exception and its location. Empty after a success."""
         return "" if self.error is None else f"{self.place}: {described(self.error)}"
 
 
 @contextmanager
 def logged(place: str, failures: list[str] | None = None) -> Iterator[Attempt]:
-    """Runs a block; whatever it raises (but a signal) is logged under `place` and goes no further.
+    """Run a block and log any Exception that it raises under `place`, without raising it.
 
-    `failures`: to them it is added, a line that names the place.
+    If `failures` is given, a line that names the place is added to it.
     """
     attempt = Attempt(place)
     try:
@@ -47,12 +48,12 @@ def logged(place: str, failures: list[str] | None = None) -> Iterator[Attempt]:
 
 
 def described(error: BaseException) -> str:
-    """The type and the text of an exception on one line, and the line of code that raised it."""
+    """Return the type and the text of an exception on one line, with the line of code that raised it."""
     text = " ".join(str(error).split())[:_LONGEST]
     return f"{type(error).__name__}{f': {text}' if text else ''}{raised_at(error)}"
 
 
 def raised_at(error: BaseException) -> str:
-    """` (health.py:61)`: where an exception was raised; empty for one that never was."""
+    """Return where an exception was raised, as ` (health.py:61)`. Empty if it was never raised."""
     frames = traceback.extract_tb(error.__traceback__, limit=-1)
     return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -1,4 +1,4 @@
-"""Values kept in memory: within a bound of bytes, or for a moment. The caller supplies each value's size."""
+"""Cache values in memory, within a limit in bytes or for a limited time. The caller supplies each value's size."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ Value = TypeVar("Value")
 
 
 class TtlCache:
-    """Values kept for `ttl_s` seconds; 0 keeps none. Safe for many threads."""
+    """A cache that keeps values for `ttl_s` seconds; 0 disables it. Thread-safe."""
 
     MOST = 2_000
-    """More are never kept: then all are forgotten at once, which costs a moment's work."""
+    """The largest number of entries. If it is reached, the whole cache is emptied, which costs a moment's work."""
 
     def __init__(self, ttl_s: float) -> None:
         self._ttl_s = ttl_s
         self._entries: dict[Hashable, tuple[Any, float]] = {}
 
     def get(self, key: Hashable, find: Callable[[], Value]) -> Value:
-        """The value kept under `key`, else what `find` gives now."""
+        """Return the value cached under `key`, or the result of `find`."""
         now = time.monotonic()
         value, until = self._entries.get(key, (None, now))
         if now >= until:
@@ -32,29 +32,30 @@ class TtlCache:
         return found
 
     def get_cached(self, key: Hashable) -> Any:
-        """The value kept under `key`; None where none is."""
+        """Return the value cached under `key`, None if there is none."""
         value, until = self._entries.get(key, (None, 0.0))
         return value if time.monotonic() < until else None
 
     def keep(self, key: Hashable, value: object, since: float) -> None:
-        """Keeps a value that was found at an instant (monotonic)."""
+        """Cache a value that was found at `since` (monotonic time)."""
         if len(self._entries) >= self.MOST:
             self._entries.clear()
         self._entries[key] = value, since + self._ttl_s
 
     def forget(self, key: Hashable) -> None:
-        """Forgets the value under `key`."""
+        """Forget the value under `key`."""
         self._entries.pop(key, None)
 
     def clear(self) -> None:
-        """Forgets all values."""
+        """Forget all values."""
         self._entries.clear()
 
 
 class LruCache:
-    """Within a bound of bytes, the longest unused given up first. Safe for many threads.
+    """A cache with a limit in bytes that drops the least recently used values first. Thread-safe.
 
-    Two that ask for one missing key at once may both make it: values are equal, the last stays.
+    Two threads that request a missing key at the same time may both compute it. The values are equal, and the last one
+    stays.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -64,7 +65,10 @@ class LruCache:
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], tuple[Value, int]]) -> Value:
-        """Kept under `key`, else what `make` gives: a value and its bytes. A larger one is not kept."""
+        """Return the value cached under `key`, or the result of `make`: a value and its size in bytes.
+
+        A value larger than the limit is not cached.
+        """
         entry = self._find(key)
         if entry is None:
             entry = make()
@@ -73,7 +77,7 @@ class LruCache:
         return value
 
     def found(self, key: Hashable) -> Any:
-        """What is kept under `key`; None where nothing is."""
+        """Return the value cached under `key`, None if there is none."""
         entry = self._find(key)
         return None if entry is None else entry[0]
 
@@ -85,7 +89,7 @@ class LruCache:
             return entry
 
     def keep(self, key: Hashable, value: object, size: int) -> None:
-        """Keeps a value of so many bytes; one larger than the bound is not kept."""
+        """Cache a value of `size` bytes, unless it is larger than the limit."""
         with self._lock:
             before = self._values.pop(key, None)
             if before is not None:

@@ -1,4 +1,4 @@
-"""The tree of failures: each leaf calls for another action. The HTTP status of each: see `api.http.problems`."""
+"""Define the error types, one for each action that a failure requires. `api.http.problems` has their HTTP status."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterable
 
 
 class MarketError(Exception):
-    """Anything that this service foresees to go wrong; the text is one line and holds no secret."""
+    """An expected error of this service. The text is one line and does not contain a secret."""
 
 
 class FeedError(MarketError):
-    """A publisher's feed did not give rows. `kind` is the one word by which failures are counted."""
+    """A publisher's feed did not return rows. `kind` is the error type by which failures are counted."""
 
     kind: str = "failed"
 
 
 class FeedUnavailable(FeedError):
-    """Time-out, 5xx or 429: ask again later, not before `retry_after` seconds where the publisher said so.
+    """A timeout, 5xx or 429. Try again later, not before `retry_after` seconds if the publisher set it.
 
-    `kind`: `network` (incomplete response), `rate_limited` (one request too many), `server` (5xx), `rejected` (any
-    other status), `paused` (not sent: the host is paused after failures, or has no free slot), else `unavailable`.
+    `kind`: `network` (incomplete response), `rate_limited` (too many requests), `server` (5xx), `rejected` (any other
+    status), `paused` (not sent: the host is paused after failures, or has no free slot), otherwise `unavailable`.
     `cause` is the failure that started a pause; by default it is the reason itself.
     """
 
@@ -31,30 +31,32 @@ class FeedUnavailable(FeedError):
 
 
 def cause_of(error: MarketError) -> str:
-    """Return why a request failed: of one that a pause held back, the failure that began the pause."""
+    """Return why a request failed. If a pause prevented it, return the failure that started the pause."""
     return error.cause if isinstance(error, FeedUnavailable) else str(error)
 
 
 class NotPublished(FeedError):
-    """The publisher has nothing yet for what was asked: wait; no error before the feed's deadline."""
+    """The publisher does not have the requested data yet. Wait; this is not an error before the feed's deadline."""
 
     kind = "not_published"
 
 
 class OutOfReach(FeedError):
-    """The day lies before the feed began, or before its reach: nothing to ask, nothing to write."""
+    """The day is before the feed's first day or before its reach. There is nothing to request or write."""
 
     kind = "out_of_range"
 
 
 class FeedChanged(FeedError):
-    """Unknown column, code, unit or currency, or a truncated body: never retried; a person must look."""
+    """An unknown column, code, unit or currency, or a truncated response. Never retried; manual action is needed."""
 
     kind = "format_changed"
 
 
 class NotLicensed(FeedError):
-    """The body itself says that it may not be passed on (Energy-Charts' `license_info`): kept raw, never written."""
+    """The response states that it may not be redistributed (Energy-Charts' `license_info`). Only its raw form is
+    stored.
+    """
 
     kind = "not_licensed"
 
@@ -74,11 +76,11 @@ def name_unknown(names: Iterable[str]) -> str:
 
 
 class CallerError(MarketError):
-    """The question itself is wrong: the caller's fault."""
+    """The request is wrong: the client's error."""
 
 
 class UnknownZone(CallerError):
-    """No such zone; the text says which are near it."""
+    """There is no such zone. The text names similar ones."""
 
     def __init__(self, zone: str, detail: str) -> None:
         super().__init__(detail)
@@ -86,7 +88,7 @@ class UnknownZone(CallerError):
 
 
 class MetricNotAvailable(CallerError):
-    """The zone exists, but no feed of this service carries this metric of it; of `zones` one does."""
+    """The zone exists, but no feed of this service has this metric for it. `zones` are the zones with the metric."""
 
     def __init__(self, zone: str, metric: str, zones: tuple[str, ...]) -> None:
         super().__init__(f"This service has no {metric} of {zone}")
@@ -94,7 +96,7 @@ class MetricNotAvailable(CallerError):
 
 
 class Withheld(CallerError):
-    """The figures are held, but their publishers' terms do not allow passing them on; `sources` are their codes."""
+    """The data is stored, but its publishers' terms do not allow redistribution. `sources` are their codes."""
 
     def __init__(self, zone: str, metric: str, sources: tuple[str, ...]) -> None:
         super().__init__(f"{zone} {metric} comes from {', '.join(sources)}, whose terms do not allow passing it on")
@@ -102,21 +104,21 @@ class Withheld(CallerError):
 
 
 class BadWindow(CallerError):
-    """The window is empty, reversed, or outside the years that we can tell."""
+    """The window is empty, reversed, or outside the supported years."""
 
 
 class StorageError(MarketError):
-    """The warehouse's own files refuse: a write that others keep beating, a file that does not decode, a mixed mode."""
+    """A failure of the warehouse's files: a write after repeated conflicts, an undecodable file, or mixed modes."""
 
 
 class Conflict(StorageError):
-    """Another writer was first: the condition of a write did not hold."""
+    """Another writer was first, so the condition of a write was not met."""
 
 
 class DamagedFile(StorageError):
-    """A kept file cannot be read, or does not hold the bytes that were written: costs what lies in it, nothing else.
+    """A stored file is unreadable, or its bytes are not the ones that were written. Only its contents are affected.
 
-    `key` names the file below EMDS_HOME, `reason` says what is wrong with it in one line.
+    `key` names the file below EMDS_HOME; `reason` describes the fault in one line.
     """
 
     def __init__(self, key: str, reason: str) -> None:
@@ -124,16 +126,16 @@ class DamagedFile(StorageError):
         self.key, self.reason = key, reason
 
     def __reduce__(self) -> tuple[type[DamagedFile], tuple[str, str]]:
-        """Its two parts, so that it travels between processes."""
+        """Return the two parts for pickling between processes."""
         return DamagedFile, (self.key, self.reason)
 
 
 def as_storage_error(error: StorageError | OSError) -> StorageError:
-    """The same failure as a StorageError: of the operating system's own, its file and its reason."""
+    """Return the same failure as a StorageError. For an OSError, the text has its file and its reason."""
     if isinstance(error, StorageError):
         return error
     return StorageError(f"{error.filename or 'a file'}: {error.strerror or type(error).__name__}")
 
 
 class WrongMode(StorageError):
-    """Rows of one mode lie in, or came for, a warehouse of another: neither folded in nor served."""
+    """Rows of one mode are in, or arrived for, a warehouse of another mode. They are neither merged nor served."""

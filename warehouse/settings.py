@@ -1,6 +1,6 @@
-"""Every setting that emds reads from the environment: name, default, and whether it is a secret.
+"""List every setting that emds reads from the environment: name, default, and whether it is a secret.
 
-The only list of them. docs/operating.md says what each one means (by test), and both readers
+This is the only list. docs/operating.md explains each setting, which a test checks. Both readers
 (`orchestration.work.environment`, `api.settings`) take their defaults from here.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 MODES = ("simulated", "live", "recorded")
-"""What a warehouse's rows are: it keeps one mode (`warehouse.store.modes`)."""
+"""The possible modes of a warehouse's rows. A warehouse has a single mode (`warehouse.store.modes`)."""
 DEFAULTS: Mapping[str, str] = {
     "EMDS_HOME": "",
     "EMDS_LOCAL_DIR": "",
@@ -44,7 +44,7 @@ DEFAULTS: Mapping[str, str] = {
     "ENTSOE_ENDPOINT": "https://web-api.tp.entsoe.eu/api",
     "EMDS_RAW_RETENTION_DAYS": "7",
 }
-"""The text that an unset or empty variable stands for; empty where it stands for nothing, or for no one text."""
+"""The value of an unset or empty variable. Empty if the default is nothing or not a fixed text."""
 RENAMED: Mapping[str, str] = {
     "EMDS_RIGHTS": "EMDS_REDISTRIBUTABLE_SOURCES",
     "EMDS_SINCE": "EMDS_START_DATE",
@@ -55,7 +55,7 @@ RENAMED: Mapping[str, str] = {
     "EMDS_WEBHOOK_PRIVATE": "EMDS_ALLOW_PRIVATE_WEBHOOKS",
     "EMDS_FAULTS": "EMDS_SIMULATED_FAULTS",
 }
-"""Names of 1.0.0 and their successors. A process that finds an old name set does not start."""
+"""The names in 1.0.0 and their new names. A process does not start if an old name is set."""
 SECRETS = frozenset(
     {
         "EMDS_DATABASE_URL",
@@ -67,7 +67,7 @@ SECRETS = frozenset(
         "EMDS_ALERT_WEBHOOK",
     }
 )
-"""Never printed: `emds doctor` only says that they are set."""
+"""These are never printed: `emds doctor` only reports whether they are set."""
 
 
 def renamed_faults(environ: Mapping[str, str]) -> list[str]:
@@ -76,16 +76,16 @@ def renamed_faults(environ: Mapping[str, str]) -> list[str]:
 
 
 def home_text(environ: Mapping[str, str]) -> str:
-    """EMDS_HOME; where it is not set, a folder for each mode, so that a live warehouse never meets simulated rows."""
+    """Return EMDS_HOME, by default a folder per mode, so that a live warehouse never contains simulated rows."""
     mode = text(environ, "EMDS_FEEDS")
     return text(environ, "EMDS_HOME") or f"data/{mode if mode in MODES else 'simulated'}"
 
 
 def text(environ: Mapping[str, str], name: str) -> str:
-    """A setting's value without spaces around it, or its default. Raises KeyError for a name that is not listed."""
+    """Return a setting's value without surrounding spaces, or its default. Raises KeyError for an unlisted name."""
     return environ.get(name, "").strip() or DEFAULTS[name]
 
 
 def words(environ: Mapping[str, str], name: str) -> list[str]:
-    """The parts of a comma-separated setting; none where it is unset."""
+    """Return the parts of a comma-separated setting, empty if it is unset."""
     return [word.strip() for word in text(environ, name).split(",") if word.strip()]

@@ -1,4 +1,4 @@
-"""The release of the whole project: packages, OpenAPI, MCP, metrics and User-Agents read it here."""
+"""Define the release of the whole project, which packages, OpenAPI, MCP, metrics and User-Agents read here."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Published documents: manifest, catalogue, health, attempts."""
+"""Publish documents: manifest, catalogue, health and fetch attempts."""

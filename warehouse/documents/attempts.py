@@ -1,7 +1,7 @@
-"""The requests of each feed by month: how many, failures by kind, and the spans in which it was polled.
+"""Count the requests of each feed by month, with failures by type and the periods in which the feed was polled.
 
-One small file a source and UTC month. A failure leaves no row behind, and only the times of requests tell a row that
-was published late from one that was requested late.
+There is a small file per source and UTC month. A failure does not leave a row, and only the times of requests
+distinguish a row that was published late from one that was requested late.
 """
 
 from __future__ import annotations
@@ -20,32 +20,35 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Stored
 
 MOST_SPANS = 200
-"""Of one feed and month; beyond them the oldest are dropped, and rows of that time count as not watched."""
+"""The limit per feed and month. Beyond it, the oldest periods are dropped, and rows of their time count as
+unmeasured.
+"""
 
 SLACK_S = 600
-"""Seconds on top of two of a feed's own intervals that a pause between runs may last."""
+"""The seconds that a pause between runs may last, in addition to two of the feed's own intervals."""
 
 Span = tuple[int, int]
-"""First and last instant, Unix seconds."""
+"""The first and the last time, in Unix seconds."""
 
 
 class Attempts(Struct, frozen=True):
-    """One feed in one UTC month."""
+    """The counts of a feed in a UTC month."""
 
     runs: int
     requests: int
     failures: Mapping[str, int]
-    """`FeedError.kind` -> requests that ended so. Data not published yet, missing credentials and requests that were
-    never sent are none."""
+    """The number of failed requests by `FeedError.kind`. Data not published yet, missing credentials and requests that
+    were never sent do not count.
+    """
     watched: tuple[Span, ...]
-    """Spans in which the running day was asked for again and again without a long pause, ascending."""
+    """The periods, ascending, in which the current day was polled without a long pause."""
 
 
 NO_ATTEMPTS = Attempts(0, 0, {}, ())
 
 
 class MonthOfAttempts(Struct, frozen=True):
-    """The feeds of a source in one UTC month."""
+    """The counts of a source's feeds in a UTC month."""
 
     feeds: Mapping[str, Attempts]
 
@@ -53,8 +56,9 @@ class MonthOfAttempts(Struct, frozen=True):
 def note(
     storage: Storage, feed: str, at: int, requests: int, failures: Mapping[str, int], watching_s: int | None
 ) -> None:
-    """Adds one run at an instant. `watching_s`: the longest pause in seconds after which the feed still counts as
-    watched without a break; None for a run that did not ask for the running day. Raises StorageError."""
+    """Add a run at `at` (Unix seconds). `watching_s` is the longest pause in seconds after which the feed still counts
+    as polled without a break, None for a run that did not request the current day. Raises StorageError.
+    """
     month, source = clock.month_of(at), feed.split(".", 1)[0]
     key = layout.attempts(source, month)
 
@@ -66,7 +70,7 @@ def note(
             counts[kind] = counts.get(kind, 0) + count
         watched = before.watched
         if watching_s is not None:
-            # Asking goes on over the end of a month: its first span then begins in the month before.
+            # Polling continues over the end of a month: the first period then begins in the previous month.
             last = (watched or _last_spans(storage, source, feed, month))[-1:]
             if last and at - last[0][1] <= watching_s:
                 watched = (*watched[:-1], (last[0][0], max(last[0][1], at)))
@@ -81,7 +85,7 @@ def note(
 
 
 def sources_of(storage: Storage, month: str) -> list[str]:
-    """Return the codes of the sources that were asked in a UTC month. Raises StorageError."""
+    """Return the codes of the sources that received requests in a UTC month. Raises StorageError."""
     names = (key.removeprefix(layout.ATTEMPTS) for key in storage.keys(layout.ATTEMPTS))
     return [name.partition("/")[0] for name in names if name.endswith(f"/{month}.json")]
 
@@ -99,7 +103,7 @@ def _last_spans(storage: Storage, source: str, feed: str, month: str) -> tuple[S
 
 
 def _or_none(body: bytes | None, key: str) -> dict[str, Attempts]:
-    """The counts begin anew where their file is damaged: they must not stop for good."""
+    """Return the decoded counts. A damaged file restarts them, because it must not stop them for good."""
     try:
         return _feeds(body, key)
     except DamagedFile as error:

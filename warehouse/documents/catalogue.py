@@ -1,6 +1,6 @@
-"""What we hold, whose it is, and how fresh: the document from which the API learns zones, feeds, licences and spans.
+"""Publish the catalogue, from which the API learns zones, feeds, licences and periods of the stored data.
 
-It is built from the SOURCES values that the caller hands in; a new source reaches the API without a redeploy.
+It is built from the SOURCES values that the caller passes, so a new source reaches the API without a redeploy.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ SIMULATED_ATTRIBUTION = "SIMULATED, not market data"
 
 
 _ASKED_AGAIN_DAYS = 10
-"""Holes of so many days are asked for again by schedule."""
+"""The age in days up to which the schedule requests gaps again."""
 _YEARLY_DAYS = 2 * 366
-"""Yearly figures are asked for until the end of the year after."""
+"""The age in days up to which yearly values are requested: until the end of the following year."""
 SILENT_S = 14 * DAY
-"""How long a border has been silent, while others of its zone report, when the catalogue names it."""
+"""The seconds without data after which the catalogue names a border, if other borders of its zone report."""
 
 
 def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> frozenset[str]:
-    """Ids of the feeds whose rows stay out of every answer: their publisher wants written permission."""
+    """Return the IDs of the feeds whose rows are never served: their publishers require written permission."""
     if mode == "simulated":
         return frozenset()
     return frozenset(
@@ -55,13 +55,13 @@ def withheld(sources: Mapping[str, Source], rights: Collection[str], mode: str) 
 
 
 def ranks(sources: Mapping[str, Source], rights: Collection[str], mode: str) -> dict[str, int]:
-    """Feed id -> rank of every feed that may be served."""
+    """Return the rank of every feed that may be served, by feed ID."""
     kept_out = withheld(sources, rights, mode)
     return {f.id: f.rank for s in sources.values() for f in s.feeds if f.id not in kept_out}
 
 
 def terms(sources: Mapping[str, Source], mode: str) -> dict[str, Terms]:
-    """Source code -> whose figures its rows are in this mode, and on what terms."""
+    """Return the publisher and the terms of a source's rows in this mode, by source code."""
     if mode == "simulated":
         return {s.code: Terms(s.name, SIMULATED_LICENCE, SIMULATED_ATTRIBUTION) for s in sources.values()}
     return {s.code: Terms(s.name, f"{s.name}: {s.licence}", s.attribution) for s in sources.values()}
@@ -79,8 +79,8 @@ def publish(
     """Bring the manifest up to date, publish the catalogue and return it.
 
     `configured` names the sources whose credentials are set. A zone's `metrics` have the metrics that it publishes (and
-    `price_day_ahead` if it is a series of its own); its `forecasts` have those that a publisher forecasts.
-    `filling` is how far a first fill is.
+    `price_day_ahead` if it is a series of its own); its `forecasts` have those that a publisher forecasts. `filling` is
+    the progress of a first fill.
     """
     version = artefact.new_version()
     feeds = [feed for source in sources.values() for feed in source.feeds]
@@ -103,7 +103,7 @@ def publish(
 
 
 class _Offer(NamedTuple):
-    """What the entries of all zones are made of."""
+    """The inputs of the entries of all zones."""
 
     sources: Mapping[str, Source]
     feeds: Collection[Feed]
@@ -111,11 +111,11 @@ class _Offer(NamedTuple):
     simulated: bool
     withheld: Collection[str]
     withheld_of_real: Collection[str]
-    """Simulated rows are not withheld, but show what would be passed on of real ones."""
+    """Simulated rows are not withheld, but show which real rows would be redistributed."""
 
 
 def _final_after_days(feeds: Collection[Feed], metric: str, zone: str) -> int:
-    """So many days after its end no schedule asks a publisher about a month any more."""
+    """Return the number of days after the end of a month from which no schedule requests it."""
     asked = [
         _YEARLY_DAYS if feed.yearly else max(feed.revised_days, _ASKED_AGAIN_DAYS)
         for feed in feeds
@@ -125,7 +125,7 @@ def _final_after_days(feeds: Collection[Feed], metric: str, zone: str) -> int:
 
 
 def _silent(summaries: Mapping[Place, Summary]) -> dict[str, list[str]]:
-    """Zone -> the neighbours that have been silent for SILENT_S while other borders of the zone report."""
+    """Return, by zone, the neighbours without data for SILENT_S while other borders of the zone report."""
     last: dict[str, dict[str, int]] = {}
     for (_, zone), summary in summaries.items():
         known = last.setdefault(zone, {})

@@ -1,6 +1,6 @@
-"""The catalogue as a typed document: its zones, their series, the sources and the feeds.
+"""Define the catalogue as a typed document: its zones, their series, the sources and the feeds.
 
-The pipeline writes it, the API reads it, and OpenAPI takes its descriptions from here. A field with `UNSET` as its
+The pipeline writes it, the API reads it, and OpenAPI takes its descriptions from this file. A field with `UNSET` as its
 default is absent unless it applies.
 """
 
@@ -75,7 +75,7 @@ class CatalogueSeries(Struct, frozen=True):
 
     @property
     def served_feeds(self) -> list[CarryingFeed]:
-        """The feeds whose rows may be served."""
+        """Return the feeds whose rows may be served."""
         return [feed for feed in self.feeds if not feed.withheld]
 
 
@@ -103,7 +103,9 @@ class CatalogueZone(Struct, frozen=True):
 
     @property
     def feeds_of_share(self) -> Mapping[Forecast, Sequence[CarryingFeed]]:
-        """The feeds of the forecasts of the mix and of demand by publishers with both; empty if none has both."""
+        """Return the feeds of the forecasts of the mix and of demand by publishers with both; empty if none has
+        both.
+        """
         series = {of: self.forecasts.get(actual_of(of)) for of in (Forecast.MIX, Forecast.DEMAND)}
         feeds = {of: () if own is None else own.feeds for of, own in series.items()}
         both = set.intersection(*({feed.source for feed in own} for own in feeds.values()))
@@ -148,7 +150,7 @@ class CatalogueFeed(Struct, frozen=True):
 
     @property
     def step_s(self) -> int:
-        """The seconds from one publication to the next: a day for daily feeds."""
+        """Return the seconds from one publication to the next: a day for daily feeds."""
         return 60 * self.every_minutes if self.publication.daily_at is None else DAY
 
 
@@ -187,10 +189,10 @@ class PublishedCatalogue(Struct, frozen=True):
 
     @property
     def simulated(self) -> bool:
-        """Whether the rows are simulated, not market data."""
+        """Return whether the rows are simulated, not market data."""
         return self.mode == "simulated"
 
     @property
     def withheld(self) -> frozenset[str]:
-        """The IDs of the feeds whose rows are never served."""
+        """Return the IDs of the feeds whose rows are never served."""
         return frozenset(feed.id for feed in self.feeds.values() if feed.withheld)

@@ -1,4 +1,4 @@
-"""How many runs of each of Dagster's jobs have failed: `/metrics` reports it, and the API does not load Dagster."""
+"""Count the failed runs of each Dagster job for `/metrics`, because the API does not load Dagster."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from warehouse.store.storage import Storage
 
 
 class FailedRuns(Struct, frozen=True):
-    """The counts since the warehouse began."""
+    """The counts since the warehouse was created."""
 
     jobs: Mapping[str, int]
 
 
 def note(storage: Storage, job: str) -> None:
-    """Count one failed run of a job. Raises StorageError."""
+    """Count a failed run of a job. Raises StorageError."""
 
     def add(before: FailedRuns | None) -> FailedRuns:
         jobs = before.jobs if before else {}

@@ -1,7 +1,7 @@
-"""Cut files of map features down to chosen ones without decoding them: CSV, FlatGeobuf and GeoParquet.
+"""Cut files of map features down to chosen features without decoding them: CSV, FlatGeobuf and GeoParquet.
 
-All files of a layer hold its features in one order, so that a position is valid in each. Files of one layer that differ
-in their features only can be joined first.
+All files of a layer have its features in the same order, so that a position is valid in each. Files of a layer that
+differ only in their features can be joined first.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from numpy.typing import NDArray
 Positions = NDArray[np.intp]
 Extent = Sequence[float] | None
 Cut = Callable[[Positions, Extent], bytes]
-"""Gives the features at some positions as a file, whose extent is the second argument."""
+"""Returns a file of the features at some positions. The second argument is its extent."""
 
 _ENVELOPE, _COUNT = 1, 8
-"""Numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
+"""The numbers of the two fields of FlatGeobuf's header that a cut changes (header.fbs, version 3)."""
 _NO_EXTENT = (float("inf"), float("inf"), float("-inf"), float("-inf"))
 """The extent of a file without features."""
 
 
 def cut_csv(*bodies: bytes) -> Cut:
-    """A heading and rows of CRLF lines; no field of ours holds a line break."""
+    """Return a cut of CSV files: a heading and CRLF lines, whose fields do not contain line breaks."""
     heading, *_ = bodies[0].splitlines(keepends=True)
     rows = [row for body in bodies for row in body.splitlines(keepends=True)[1:]]
     return lambda positions, _extent: heading + b"".join(rows[place] for place in positions)
 
 
 def cut_flatgeobuf(*bodies: bytes) -> Cut:
-    """Magic bytes, header, and features that each state their own length: files without packed index.
+    """Return a cut of FlatGeobuf files without packed index: magic bytes, a header, and features that state their
+    length.
 
-    Raises ValueError where the header does not state envelope and count.
+    Raises ValueError if the header does not state envelope and count.
     """
     whole = bodies[0][: _end_of_header(bodies[0])]
     features = []
@@ -64,7 +65,7 @@ def _end_of_header(body: bytes) -> int:
 
 
 def _field(header: bytes, number: int) -> int:
-    """Offset of a field's bytes, read from the table's vtable (FlatBuffers internals)."""
+    """Return the offset of a field's bytes, read from the table's vtable (FlatBuffers internals)."""
     table = 12 + int(struct.unpack_from("<I", header, 12)[0])
     vtable = table - int(struct.unpack_from("<i", header, table)[0])
     entry = vtable + 4 + 2 * number
@@ -76,7 +77,7 @@ def _field(header: bytes, number: int) -> int:
 
 
 def cut_geoparquet(*bodies: bytes) -> Cut:
-    """The table of GeoParquet documents."""
+    """Return a cut of GeoParquet files, by their table."""
     tables = [pq.ParquetFile(io.BytesIO(body)).read() for body in bodies]  # `read_table` loads pyarrow.dataset, 25 MB
     table = tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
 
@@ -96,4 +97,4 @@ def cut_geoparquet(*bodies: bytes) -> Cut:
 
 
 CUTS: dict[str, Callable[..., Cut]] = {"csv": cut_csv, "fgb": cut_flatgeobuf, "parquet": cut_geoparquet}
-"""By format, from documents of one layer; GeoJSON needs no such cut."""
+"""The cuts of a layer's files by format. GeoJSON does not need such a cut."""

@@ -1,7 +1,8 @@
-"""When each feed last answered, what went wrong, and its state by its own schedule: `ok`, `late`, `down`, `unknown`.
+"""Record when each feed last responded and failed, and derive its state by its schedule: `ok`, `late`, `down`,
+`unknown`.
 
-The one freshness rule is here: when a zone's metric is due (`due`) and what state it is in (`standing`). Only absolute
-times are kept; states are computed when somebody asks, so that a dead daemon shows by itself.
+This file has the only freshness rule: when a zone's metric is due (`due`), and its state (`standing`). Only absolute
+times are stored. States are computed on request, so that a dead daemon becomes visible.
 """
 
 from __future__ import annotations
@@ -32,55 +33,61 @@ _WORST: tuple[State, ...] = ("ok", "late", "unknown", "down")
 
 
 class Health(Struct, frozen=True):
-    """One feed in one zone. Instants are Unix seconds; 0 = never."""
+    """The health of a feed in a zone. Times are Unix seconds; 0 means never."""
 
     feed: str
     zone: str
     last_ok: int = 0
-    """When an answer last gave rows, or showed that there are none yet."""
+    """When a response last contained rows, or showed that there are none yet."""
     last_error: str = ""
-    """Why the newest attempt failed; empty after a success. Never a secret."""
+    """The reason why the newest attempt failed. Empty after a success, and never a secret."""
     last_error_at: int = 0
     data_until: int = 0
-    """The end of the newest interval that it has given, of whatever metric."""
+    """The end of the newest interval of the feed, for any metric."""
     quarantined: int = 0
-    """Rows set aside at the last run."""
+    """The number of rows quarantined in the last run."""
     reached: Mapping[str, int] = msgspec.field(default_factory=dict)
-    """`data_until` of each metric that the feed carries; empty in older documents, where `data_until` holds for all."""
+    """`data_until` of each metric of the feed. Empty in older documents, in which `data_until` applies to all
+    metrics.
+    """
     error_kind: str = ""
-    """Kind of `last_error`: a FeedError's, `storage`, `unknown_member` or `nothing_published`; empty without one."""
+    """The type of `last_error`: a FeedError's, `storage`, `unknown_member` or `nothing_published`. Empty without an
+    error.
+    """
 
     def until(self, metric: str) -> int:
-        """The end of the newest interval of a metric, Unix seconds; 0 = none ever."""
+        """Return the end of the newest interval of a metric in Unix seconds, 0 if there has never been one."""
         return self.reached.get(metric, 0) if self.reached else self.data_until
 
     @property
     def whole_until(self) -> int:
-        """End of the interval that all metrics have reached: prices of tomorrow make up for none of today."""
+        """Return the end of the interval that all metrics have reached. Prices of tomorrow do not replace missing ones
+        of today.
+        """
         return min(self.reached.values(), default=self.data_until)
 
     @property
     def unconfigured(self) -> bool:
-        """Whether the feed was not asked because credentials are missing."""
+        """Return whether the feed was not fetched because credentials are missing."""
         return self.error_kind == "not_configured"
 
     @property
     def unknown_member(self) -> bool:
-        """Whether its newest answers hold a member of a list that this service does not know."""
+        """Return whether the newest responses have a member of a list that this service does not know."""
         return self.error_kind == "unknown_member"
 
 
 class HealthDocument(Struct, frozen=True):
-    """What is known of a source's feeds, by feed and zone."""
+    """The health of a source's feeds, by feed and zone."""
 
     source: str
     feeds: tuple[Health, ...]
 
 
 def note(storage: Storage, source: str, changes: Iterable[Health], latest: int = clock.LAST_INSTANT) -> None:
-    """Merges what a run learnt into the source's health document; of each instant the later stays.
+    """Merge the results of a run into the source's health document. The later of two times stays.
 
-    No interval can end after `latest` (Unix seconds): what is known beyond it came from a wrong stamp and is forgotten.
+    An interval cannot end after `latest` (Unix seconds): later times come from a wrong timestamp and are dropped.
     """
     learnt = list(changes)
 
@@ -110,9 +117,9 @@ def _merged(old: Health | None, new: Health, latest: int) -> Health:
 
 
 def load(storage: Storage, source: str) -> list[Health]:
-    """Return what is known of a source's feeds; nothing if it never ran.
+    """Return the health of a source's feeds, empty if it never ran.
 
-    Nothing is known either if the document is damaged: it is begun anew, and each run notes its zones again.
+    It is also empty if the document is damaged: a new document begins, to which each run adds its zones.
     """
     try:
         known = artefact.load_as(storage, layout.health(source), HealthDocument)
@@ -123,7 +130,7 @@ def load(storage: Storage, source: str) -> list[Health]:
 
 
 def expected_by(publication: Publication, tz: str, resolution: str, data_until: int) -> int:
-    """The instant by which the interval that follows `data_until` should be out, grace included."""
+    """Return the time by which the interval after `data_until` should be published, grace included. Unix seconds."""
     grace = publication.grace_minutes * 60
     if publication.daily_at is None:
         step = min(clock.RESOLUTIONS[resolution], clock.DAY)
@@ -132,7 +139,7 @@ def expected_by(publication: Publication, tz: str, resolution: str, data_until: 
 
 
 def state(health: Health | None, feed: Feed, now: int) -> State:
-    """How a feed stands in a zone, by the metric that it is furthest behind with."""
+    """Return the state of a feed in a zone, by the metric that is furthest behind."""
     if health is None or not health.whole_until:
         return rowless(health)
     due = expected_by(feed.publication, feed.tz, feed.resolution, health.whole_until)
@@ -140,14 +147,14 @@ def state(health: Health | None, feed: Feed, now: int) -> State:
 
 
 class FeedState(NamedTuple):
-    """How a feed stands in all its zones together."""
+    """The state of a feed in all its zones together."""
 
     state: State
-    """The worst of its zones."""
+    """The worst state of its zones."""
     zones: list[str]
-    """Those in that state."""
+    """The zones in that state."""
     known: list[Health]
-    """What is known of its zones, those with an unknown member and the worst first."""
+    """The health of its zones. Those with an unknown member and with the worst state come first."""
 
     @property
     def error(self) -> str:
@@ -159,7 +166,7 @@ class FeedState(NamedTuple):
 
 
 def feed_state(feed: Feed, known: Iterable[Health], now: int) -> FeedState:
-    """How a feed stands by what is known of its source's feeds."""
+    """Return the state of a feed from the health of its source's feeds."""
     own = {health.zone: health for health in known if health.feed == feed.id and health.zone in feed.zones}
     states = {zone: state(own.get(zone), feed, now) for zone in feed.zones}
     furthest = worst(states.values())
@@ -168,12 +175,14 @@ def feed_state(feed: Feed, known: Iterable[Health], now: int) -> FeedState:
 
 
 def rowless(health: Health | None) -> State:
-    """State of a feed that has never returned a row: `down` where asking fails, `unknown` otherwise."""
+    """Return the state of a feed that has never returned a row: `down` if requests fail, otherwise `unknown`."""
     return "down" if health is not None and health.last_error and not health.unconfigured else "unknown"
 
 
 def by_deadline(due: int, publication: Publication, now: int) -> State:
-    """`ok`: the next row is not overdue; `late`: overdue; `down`: overdue for four graces (an hour at least)."""
+    """Return `ok` until the next row is due, then `late`, and `down` after three more grace periods (at least an
+    hour).
+    """
     if now <= due:
         return "ok"
     patience = max(3 * publication.grace_minutes * 60, int(timedelta(hours=1).total_seconds()))
@@ -182,26 +191,26 @@ def by_deadline(due: int, publication: Publication, now: int) -> State:
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A feed that carries a zone's metric, as the rule of freshness needs it."""
+    """A feed of a zone's metric with the properties that the freshness rule needs."""
 
     feed: str
     publication: Publication
     tz: str
-    """Where its market day lies."""
+    """The time zone of its market day."""
     resolution: str
     configured: bool
-    """False where it lacks credentials: it then promises nothing beside feeds that do not."""
+    """False without credentials. Such a feed is not expected to publish if other feeds have theirs."""
 
 
 class Due(NamedTuple):
-    """When a row is due, Unix seconds, and by which schedule."""
+    """When a row is due, in Unix seconds, and by which schedule."""
 
     at: int
     publication: Publication
 
 
 class Standing(NamedTuple):
-    """The state of one metric in one zone; `expected_by` is None where it has never had a row."""
+    """The state of a metric in a zone. `expected_by` is None if the metric has never had a row."""
 
     state: State
     expected_by: int | None
@@ -213,10 +222,10 @@ def carrier(feed: CatalogueFeed, configured: bool) -> Carrier:
 
 
 def due(carriers: Collection[Carrier], until: int) -> Due | None:
-    """When the row after `until` (the end of the newest interval) is due; None without carriers.
+    """Return when the row after `until` (the end of the newest interval) is due, None without carriers.
 
-    The feed that promises it soonest decides, whichever brought the newest row: the schedule of a slow feed would hide
-    that a fast one is silent.
+    The feed that is due first decides, whichever provided the newest row. The schedule of a slow feed would hide that a
+    fast feed has an outage.
     """
     promising = [c for c in carriers if c.configured] or carriers
     deadlines = (Due(expected_by(c.publication, c.tz, c.resolution, until), c.publication) for c in promising)
@@ -224,7 +233,7 @@ def due(carriers: Collection[Carrier], until: int) -> Due | None:
 
 
 def standing(metric: str, carriers: Sequence[tuple[Carrier, Health | None]], now: int) -> Standing:
-    """How a zone's metric stands at an instant: its newest row, from whichever feed, against the soonest schedule."""
+    """Return the state of a zone's metric at `now`: its newest row, from any feed, against the earliest schedule."""
     healths = [health for _, health in carriers]
     until = max((health.until(metric) for health in healths if health is not None), default=0)
     deadline = due([carrier for carrier, _ in carriers], until) if until else None
@@ -234,5 +243,5 @@ def standing(metric: str, carriers: Sequence[tuple[Carrier, Health | None]], now
 
 
 def worst(states: Iterable[State]) -> State:
-    """The worst of several states; unknown for none."""
+    """Return the worst of several states, unknown for none."""
     return max(states, key=_WORST.index, default="unknown")

@@ -1,8 +1,8 @@
-"""Which month files are served, and what is in each: one document a metric and zone, and one that sums them up.
+"""Publish which monthly files are served and what they contain: a document per metric and zone, and a summary.
 
-A publication lists the files by stamp and opens only those that are new or replaced; it puts the documents of their
-metrics and zones alone, so that what a change costs does not grow with the years of the others. It also completes the
-log of changes: a file that the log's last entry of its month does not name is logged as a whole month.
+A publication lists the files by stamp and opens only new and replaced ones. It writes only the documents of their
+metrics and zones, so that the cost of a change does not grow with the years of other series. It also completes the
+change log: a file that is not the one in its month's last entry is logged as a whole month.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ T = TypeVar("T")
 
 
 def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]) -> dict[Place, Summary]:
-    """Brings the manifest up to date as of `now` (Unix seconds); returns its summaries. Raises StorageError.
+    """Bring the manifest up to date as of `now` (Unix seconds); return its summaries. Raises StorageError.
 
-    Months that were counted and are gone are marked before it forgets them.
+    Months that were counted and are gone are marked before the manifest drops them.
     """
     version, number = artefact.new_version(), change_log.newest_number(storage)
     before, logged_until = _summaries(storage)
@@ -67,7 +67,9 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
 
 
 def list_stamps(storage: Storage) -> dict[Place, dict[str, str]]:
-    """Return the stamp of each month file by metric and zone, then month: one listing. Raises StorageError."""
+    """Return the stamp of each monthly file by metric and zone, then month, from a single listing. Raises
+    StorageError.
+    """
     found: dict[Place, dict[str, str]] = defaultdict(dict)
     for key, stamp in storage.listing(layout.series_prefix()).items():
         if layout.is_month_file(key):
@@ -77,7 +79,9 @@ def list_stamps(storage: Storage) -> dict[Place, dict[str, str]]:
 
 
 def _stamps(storage: Storage, before: Mapping[Place, Summary]) -> dict[Place, dict[str, str]]:
-    """The stamp of each month file by metric and zone; those that had files before have none now."""
+    """Return the stamp of each monthly file by metric and zone. Series that only had files before have an empty
+    entry.
+    """
     found = list_stamps(storage)
     return {place: found[place] for place in sorted({*found, *before})}
 
@@ -89,7 +93,7 @@ def _mark(stamps: Mapping[str, str]) -> str:
 def _count(
     storage: Storage, place: Place, stamps: Mapping[str, str], before: Mapping[str, CountedFile], now: int
 ) -> dict[str, CountedFile]:
-    """The entries of the files that can be read; those counted before are not opened again."""
+    """Return the entries of the readable files. Files that were counted before are not opened again."""
     counted: dict[str, CountedFile] = {}
     for month, stamp in stamps.items():
         entry = known = before.get(month)
@@ -116,7 +120,7 @@ def _mark_gone(storage: Storage, place: Place, stamps: Mapping[str, str], before
 
 
 def _count_file(storage: Storage, key: str, stamp: str, now: int) -> CountedFile | None:
-    """What is in one file; None for one that went meanwhile. Of one replaced meanwhile, the next publication counts."""
+    """Count the contents of a file; return None if it is gone. A replaced file is counted by the next publication."""
     body = monthfile.whole(storage, key)
     if body is None:
         return None
@@ -140,7 +144,7 @@ def _count_file(storage: Storage, key: str, stamp: str, now: int) -> CountedFile
 
 
 def _last_of_each(borders: pa.Table) -> dict[str, int]:
-    """Counterparty -> the newest ts of its rows."""
+    """Return the newest `ts` of the rows of each counterparty."""
     rows = borders.select(["ts", "counterparty"]).group_by("counterparty").aggregate([("ts", "max")])
     pairs = zip(rows.column("counterparty").to_pylist(), rows.column("ts_max").to_pylist(), strict=True)
     return {name: ts for name, ts in sorted(pairs, key=str) if name is not None}
@@ -172,9 +176,9 @@ def _complete_log(
     now: Mapping[str, CountedFile],
     named: Callable[[], Mapping[tuple[str, str, str], str]],
 ) -> None:
-    """Log each month whose file is another than the last that was logged. Raises StorageError.
+    """Log each month whose file differs from the last one that was logged. Raises StorageError.
 
-    `named`: of each month the file of its newest entry. Followers are told of readings, not of forecasts.
+    `named` returns the file in the newest entry of each month. The log covers actual values, not forecasts.
     """
     if define(place[0]).merge == "vintages":
         return
@@ -185,13 +189,13 @@ def _complete_log(
 
 
 def _summaries(storage: Storage) -> tuple[dict[Place, Summary], int]:
-    """Those of the last publication, and the number up to which the log was compared with the files."""
+    """Return the summaries of the last publication, and the number up to which the log was compared with the files."""
     document = _load_or_none(storage, layout.MANIFEST, Manifest)
     return ({}, 0) if document is None else (document.summaries, document.logged_until)
 
 
 def _load_or_none(storage: Storage, name: str, kind: type[T]) -> T | None:
-    """Return a document of the manifest; None if it cannot be read: it is only there to save time."""
+    """Return a document of the manifest, None if it cannot be read: it only saves time."""
     try:
         return artefact.load_as(storage, name, kind)
     except StorageError as error:
@@ -205,22 +209,22 @@ def first_months(storage: Storage) -> dict[Place, str]:
 
 
 def load(storage: Storage, metric: str, zone: str) -> dict[str, CountedFile]:
-    """The entry of each month file of a metric and zone; none where they cannot be read."""
+    """Return the entry of each monthly file of a metric and zone, empty if the entries cannot be read."""
     document = _load_or_none(storage, layout.manifest(metric, zone), CountedMonths)
     return {} if document is None else dict(document.months)
 
 
 def counted(storage: Storage) -> Iterator[tuple[str, CountedFile]]:
-    """Key and entry of every month file that the last publication counted."""
+    """Yield key and entry of every monthly file that the last publication counted."""
     for place in _summaries(storage)[0]:
         for month, entry in load(storage, *place).items():
             yield layout.series(*place, month), entry
 
 
 def missing(storage: Storage) -> list[str]:
-    """Keys of served month files that are gone: rows of them were counted, or their history lies there.
+    """Return the keys of served monthly files that are gone although their rows were counted or they have a history.
 
-    None where the counts cannot be read, or the files not be listed.
+    The list is empty if the counts cannot be read or the files cannot be listed.
     """
     try:
         wanted = {key for key, entry in counted(storage) if entry.rows}
@@ -233,7 +237,7 @@ def missing(storage: Storage) -> list[str]:
 
 
 def uncounted(storage: Storage) -> list[str]:
-    """Keys of the served month files that the last publication could not count. Raises StorageError."""
+    """Return the keys of the served monthly files that the last publication could not count. Raises StorageError."""
     summaries = _summaries(storage)[0]
     keys: list[str] = []
     for place, stamps in _stamps(storage, summaries).items():

@@ -1,4 +1,4 @@
-"""The manifest as typed documents: what is in each monthly file, and the summary of each series."""
+"""Define the manifest as typed documents: the contents of each monthly file, and the summary of each series."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 Place = tuple[str, str]
-"""Metric and zone."""
+"""A metric and a zone."""
 
 
 class NetRows(Struct, frozen=True, array_like=True):
-    """The rows of a monthly file that are of its zone alone."""
+    """The extent of a monthly file's net rows: those of the zone without borders."""
 
     rows: int = 0
     first: int | None = None
@@ -19,7 +19,7 @@ class NetRows(Struct, frozen=True, array_like=True):
 
 
 class CountedFile(Struct, frozen=True):
-    """What is in one monthly file."""
+    """The contents of a monthly file."""
 
     stamp: str
     file: str
@@ -32,30 +32,30 @@ class CountedFile(Struct, frozen=True):
     feeds: tuple[str, ...]
     net: NetRows
     borders: Mapping[str, int]
-    """Neighbour -> the newest `ts` of its rows."""
+    """The newest `ts` of the rows of each neighbour."""
     changed_at: int
-    """When these bytes were first counted, Unix seconds."""
+    """When these bytes were first counted, in Unix seconds."""
 
 
 class CountedMonths(Struct, frozen=True):
-    """The monthly files of one metric and zone, by month."""
+    """The monthly files of a metric and zone, by month."""
 
     months: Mapping[str, CountedFile]
 
 
 class Summary(Struct, frozen=True):
-    """The months of one metric and zone together."""
+    """The months of a metric and zone together."""
 
     mark: str
-    """Of the files' stamps: equal marks mean equal files. Empty where a file could not be read."""
+    """A hash of the files' stamps: equal marks mean equal files. Empty if a file could not be read."""
     months: int
     rows: int
     first: int | None
     last: int | None
     borders: Mapping[str, int]
-    """Neighbour -> the newest `ts` of its rows."""
+    """The newest `ts` of the rows of each neighbour."""
     final_after_days: int
-    """So many days after its end no schedule asks a publisher about a month any more."""
+    """The number of days after the end of a month from which no schedule requests it."""
     first_month: str
     """The month (`2026-10`) of the earliest file."""
 
@@ -65,12 +65,12 @@ class Manifest(Struct, frozen=True):
 
     as_of: int
     logged_until: int
-    """The number up to which the log of changes was compared with the files."""
+    """The number up to which the change log was compared with the files."""
     series: Mapping[str, Summary]
-    """By metric and zone: `price/GB`."""
+    """The summaries by metric and zone: `price/GB`."""
 
     @property
     def summaries(self) -> dict[Place, Summary]:
-        """The summaries by metric and zone."""
+        """Return the summaries by metric and zone."""
         places = ((name.partition("/"), summary) for name, summary in self.series.items())
         return {(metric, zone): summary for (metric, _, zone), summary in places}

@@ -1,6 +1,7 @@
-"""Latest, snapshot and brief as typed documents: what the pipeline writes of the present and readers need of it.
+"""Define latest values, snapshot and brief as typed documents, which the pipeline writes and the API reads.
 
-The values by fuel are not fields of these types: each metric by fuel names its own (`warehouse.market.metrics.MIXES`).
+The values by fuel are not fields of these types: each metric by fuel has a field of its own
+(`warehouse.market.metrics.MIXES`).
 """
 
 from __future__ import annotations
@@ -168,6 +169,6 @@ class Brief(Struct, frozen=True, kw_only=True):
 
 
 class Expiry(Struct, frozen=True):
-    """When a document of the present is overdue: all that is read of one that is passed on as it is."""
+    """When a document is overdue: the only field that is read of a document that is served unchanged."""
 
     valid_until: Instant = LAST_INSTANT

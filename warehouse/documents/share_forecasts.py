@@ -1,4 +1,4 @@
-"""Reads the forecasts that make up the share of wind and solar in demand, by the feeds that the catalogue lists."""
+"""Read the forecasts behind the share of wind and solar in demand, by the feeds that the catalogue lists."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Forecasts = Mapping[Forecast, tuple[RowColumns, int]]
 
 @read_again
 def read_forecasts(reader: Reader, zone: CatalogueZone, feeds: Mapping[str, CatalogueFeed], now: int) -> Forecasts:
-    """Return a zone's forecasts of the mix and of demand ahead of `now` (Unix seconds), by one publisher.
+    """Return a publisher's forecasts of a zone's mix and demand, from `now` (Unix seconds).
 
-    Of the mix also those of the day before: its fuels are expected again. Empty if no publisher has both forecasts, or
-    if one may not be redistributed. Raises StorageError.
+    The mix includes the previous day, whose fuels are expected again. Empty if no publisher has both forecasts, or if
+    one may not be redistributed. Raises StorageError.
     """
     window, found = horizon.window(now), {}
     for forecast, carrying in zone.feeds_of_share.items():
@@ -38,5 +38,5 @@ def read_forecasts(reader: Reader, zone: CatalogueZone, feeds: Mapping[str, Cata
 
 
 def forecast_shares(zone: str, forecasts: Forecasts) -> RowColumns:
-    """Return the shares by some forecasts; none without any."""
+    """Return the shares for some forecasts, empty without forecasts."""
     return shares(zone, forecasts[Forecast.MIX][0], forecasts[Forecast.DEMAND][0]) if forecasts else joined(())

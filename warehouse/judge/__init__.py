@@ -1,1 +1,1 @@
-"""What is believed of rows, and how whole and how late they are."""
+"""Validate rows, and check how complete and how late they are."""

@@ -1,6 +1,6 @@
-"""Which spans hold every reading that should be there by now, and where the gaps are: days of 23 and 25 hours too.
+"""Find the ranges with every reading that is due, and the gaps, also on days of 23 and 25 hours.
 
-A forecast's spans are those of its publication: owed is a vintage in each part of a day, whatever it looks ahead to.
+The ranges of a forecast are those of its publication: a vintage is due in each part of a day, whatever it covers.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ from warehouse.rows.schema import Rows
 from warehouse.rows.versions import Ints
 
 Pair = tuple[str, str]
-"""Zone and metric."""
+"""A zone and a metric."""
 VINTAGE_SPAN = 6 * HOUR
-"""In each of a day's, a publisher that forecasts again and again must have published."""
+"""A publisher that forecasts repeatedly is expected to publish in each period of this length of a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A span without a reading: a `hole` between readings, or `short` where the start, the end or all is missing."""
+    """A range without a reading: a `gap` between readings, or `partial` if the start, the end or everything is
+    missing.
+    """
 
     kind: Literal["gap", "partial"]
     start: int
@@ -37,19 +39,21 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """What some rows cover of the requested spans."""
+    """The coverage of the requested ranges by some rows."""
 
     complete: Mapping[Pair, tuple[Window, ...]]
     incomplete: Mapping[Pair, tuple[Window, ...]]
-    """Only pairs that have any; a span with gaps in a border alone is neither, nor is a forecast's ever complete."""
+    """Only pairs that have any. A range with gaps only in a border is in neither field, and a forecast is never
+    complete.
+    """
     gaps: Mapping[Pair, tuple[Gap, ...]]
     """A gap that several fuels share is listed once."""
 
 
 def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
-    """Compares the net rows with what the feed must have published of each span at an instant.
+    """Compare the net rows with what the feed is expected to have published of each range by `now` (Unix seconds).
 
-    Judged are the zones and metrics that the rows hold, and of a feed whose every answer holds all zones, all of them.
+    Checks the zones and metrics that the rows contain. If each response of the feed has all zones, checks all of them.
     """
     complete: dict[Pair, tuple[Window, ...]] = {}
     incomplete: dict[Pair, tuple[Window, ...]] = {}
@@ -57,7 +61,7 @@ def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
     parts = [Window(span.start, until) for span in spans if (until := due_until(feed, span, now)) > span.start]
     for pair, (net, borders) in _series(rows, feed).items():
         missing_in = {part: [gap for one in net for gap in _gaps(one, part)] for part in parts}
-        # A border may rest for hours: that is no gap to report, but its earlier rows are not evicted either.
+        # A border may lack data for hours: that is not reported as a gap, but its earlier rows are not evicted either.
         complete[pair] = tuple(
             part for part, missing in missing_in.items() if not missing and not any(_gaps(one, part) for one in borders)
         )
@@ -73,7 +77,7 @@ def check(rows: Rows, feed: Feed, spans: Sequence[Window], now: int) -> Cover:
 
 
 def _vintages(rows: Rows, feed: Feed) -> dict[Pair, set[int]]:
-    """When the vintages of each zone's forecast were published."""
+    """Return the publication times of the vintages of each zone's forecast."""
     owed = [metric for metric in feed.metrics if define(metric).due == "vintages"]
     found: dict[Pair, set[int]] = defaultdict(set)
     for key, readings in rows.readings.items():
@@ -85,22 +89,22 @@ def _vintages(rows: Rows, feed: Feed) -> dict[Pair, set[int]]:
 
 
 def _vintage_gaps(published: set[int], feed: Feed, part: Window) -> list[Gap]:
-    """The spans of a part in which no vintage was published; of a daily forecast the part is one."""
+    """Return the periods of a part without a published vintage. For a daily forecast, the period is the whole part."""
     step = part.end - part.start if feed.publication.daily_at is not None else VINTAGE_SPAN
     spans = [Window(start, start + step) for start in range(part.start, part.end - step + 1, step)]
     return [Gap("partial", span.start, span.end, 1) for span in spans if not any(at in span for at in published)]
 
 
 def due_until(feed: Feed, span: Window, now: int) -> int:
-    """Until where a span's readings must be out, grace included; its own start while nothing must be."""
+    """Return the end of the readings of a range that are due, grace included, or the range's start if none are due."""
     until = published_until(feed.publication, feed.tz, feed.resolution, now)
-    if feed.publication.daily_at is not None:  # a span is out with its first market day
+    if feed.publication.daily_at is not None:  # a range is published with its first market day
         return span.end if MarketDay.at(span.start, feed.tz).end <= until else span.start
     return min(span.end, max(span.start, until))
 
 
 def published_until(publication: Publication, tz: str, resolution: str, now: int) -> int:
-    """The end of the last interval that a feed must have published at an instant, grace included. Unix seconds."""
+    """Return the end of the last interval that a feed must have published by `now`, grace included. Unix seconds."""
     latest = now - publication.grace_minutes * 60
     if publication.daily_at is None:
         step = min(RESOLUTIONS[resolution], DAY)
@@ -113,9 +117,9 @@ def published_until(publication: Publication, tz: str, resolution: str, now: int
 
 
 def uncovered(starts: Ints, ends: Ints, window: Window) -> tuple[Ints, Ints, Ints]:
-    """The spans of a window in which no interval lies: where each begins and ends, and how many intervals are before.
+    """Return the parts of a window without an interval: starts, ends, and the numbers of intervals before them.
 
-    `starts` ascend, and lie before the window's end.
+    `starts` ascend and are before the window's end.
     """
     begins = np.append(starts, np.int64(window.end))
     reached = np.maximum.accumulate(np.append(np.int64(window.start), ends))
@@ -125,7 +129,7 @@ def uncovered(starts: Ints, ends: Ints, window: Window) -> tuple[Ints, Ints, Int
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """The intervals of one zone, metric and fuel, sorted by start."""
+    """The intervals of a zone, metric and fuel, sorted by start."""
 
     starts: Ints
     ends: Ints
@@ -137,12 +141,14 @@ Parts = list[tuple[str, list[int]]]
 
 
 def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Series]]]:
-    """By pair the net series, fuel by fuel, and those of borders and ties; an empty net where a pair is missing."""
+    """Return, by pair, the net series by fuel and those of borders and interconnectors; an empty net for a missing
+    pair.
+    """
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, readings in rows.readings.items():
         if key.metric not in feed.metrics or define(key.metric).due == "vintages":
-            continue  # extra metric that the feed does not declare: the ties of a report of prices
+            continue  # an extra metric that the feed does not declare, such as the interconnectors in a report of prices
         pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:
             net[pair][key.fuel].append((key.resolution, readings.ts))
@@ -168,7 +174,7 @@ def _joined(parts: Sequence[tuple[str, list[int]]]) -> _Series:
 
 
 def _gaps(series: _Series, part: Window) -> list[Gap]:
-    """The parts of a span without an interval."""
+    """Return the parts of a range without an interval."""
     touching = (series.ends > part.start) & (series.starts < part.end)
     count = int(touching.sum())
     spans = uncovered(series.starts[touching], series.ends[touching], part)

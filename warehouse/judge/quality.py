@@ -1,8 +1,8 @@
-"""Which rows are believed, before anything is written: `judge(rows) -> kept rows, rows set aside, findings`.
+"""Validate rows before they are written: `judge(rows)` returns the accepted rows, the quarantined rows and findings.
 
-Set aside are values and times that are not possible, and values that contradict each other. Holes, short
-days and frozen series are only reported: they may be true, and a missing row is never made up. Which spans are
-complete: see `warehouse.judge.coverage`; jumps and other levels: `warehouse.judge.levels`.
+Impossible values and times and contradictory values are quarantined. Gaps, partial days and frozen series are only
+reported, because they may be true, and missing rows are never made up. For complete ranges, see
+`warehouse.judge.coverage`; for jumps and level shifts, see `warehouse.judge.levels`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ from warehouse.rows.versions import Flags, Floats, Ints
 
 ANY_TIME = Window(0, LAST_INSTANT)
 AHEAD_OF_THE_CLOCK = 15 * 60
-"""Seconds after an answer in which a measured interval may begin: dispatch targets and publishers' clocks run ahead."""
+"""The seconds after a response in which a measured interval may begin. Dispatch targets and publishers' clocks run
+ahead.
+"""
 FROZEN_READINGS = 8
-"""The fewest equal readings that count as frozen: three hourly ones prove nothing."""
+"""The fewest equal readings that count as frozen. Three equal hourly readings do not prove anything."""
 STRAY_DAYS = 35
-"""An answer may hold the whole month of a day that it was asked for, and the days around that month."""
+"""A response may contain the whole month of a requested day, and the days around that month."""
 
 Check = Literal[
     "time",
@@ -53,11 +55,13 @@ Check = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One observation about one zone's metric. `count` is of rows; of intervals for `gap` and `partial`."""
+    """An observation about a zone's metric. `count` is the number of rows, or of intervals for `gap` and `partial`."""
 
     check: Check
     severity: Literal["error", "warning", "note"]
-    """error: rows were set aside or left out; warning: a person may want to look; note: only counted."""
+    """`error`: rows were quarantined or left out. `warning`: the operator may want to check. `note`: rows were only
+    counted.
+    """
     zone: str
     metric: str
     count: int
@@ -66,20 +70,22 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What `judge` makes of the rows of one run of a feed."""
+    """The result of `judge` for the rows of a run of a feed."""
 
     accepted: Rows
     quarantined: Rows
     findings: tuple[Finding, ...]
     complete: Mapping[Pair, tuple[Window, ...]]
-    """Per zone and metric the spans in which no reading is missing: only there may a fold evict rows."""
+    """The ranges without a missing reading, per zone and metric. Only in these may a merge evict rows."""
     incomplete: Mapping[Pair, tuple[Window, ...]]
-    """Per zone and metric the spans in which a reading is missing that should be there by now."""
+    """The ranges that lack a reading that is due, per zone and metric."""
 
 
 def possible_time(feed: Feed, days: Sequence[date], answered_at: int, metric: str) -> Window:
-    """When rows of a metric may begin in an answer: not before the feed began, not past what is published by then, and
-    not far from the requested market days. A mutated year lies outside, and so does a reading of what is still to come.
+    """Return the window in which rows of a metric may begin in a response.
+
+    It begins at the feed's first day, ends with the data published by then, and stays near the requested market days.
+    It excludes altered years and measured values of the future.
     """
     stray = (STRAY_DAYS if not feed.yearly else 400) * DAY
     first, last = (min(days), max(days)) if days else (feed.since, date.max - timedelta(days=1))
@@ -89,7 +95,7 @@ def possible_time(feed: Feed, days: Sequence[date], answered_at: int, metric: st
 
 
 def _ahead(feed: Feed, metric: str) -> int:
-    """Seconds after an answer before which its rows begin."""
+    """Return the seconds after a response before which its rows begin."""
     if feed.yearly:
         return 366 * DAY
     if define(metric).due == "vintages":
@@ -100,9 +106,11 @@ def _ahead(feed: Feed, metric: str) -> int:
 
 
 def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Sequence[date] | None = None) -> Judgement:
-    """Judges the rows of a feed's answers for the market days `spans` at `now` (Unix seconds); `rows` stays as is.
+    """Validate the rows of a feed's responses for the market days `spans` at `now` (Unix seconds); `rows` does not
+    change.
 
-    `days`: those that one answer of `now` was asked for; rows that start when none of it can are set aside.
+    `days` are the days requested by a single response of `now`. Rows that cannot start in that response are
+    quarantined.
     """
     accepted, aside = Rows(), Rows()
     findings: list[Finding] = []
@@ -129,7 +137,7 @@ def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Seque
 
 
 def _set_estimates_aside(accepted: Rows, aside: Rows) -> None:
-    """Set the estimates of a zone aside at the instants of mix rows that are: the findings of those give the reason."""
+    """Quarantine a zone's estimates at the times of quarantined mix rows, whose findings give the reason."""
     doubted: dict[str, set[int]] = defaultdict(set)
     for key, readings in aside.readings.items():
         if key.metric == Metric.MIX:
@@ -143,7 +151,7 @@ def _set_estimates_aside(accepted: Rows, aside: Rows) -> None:
 
 
 class _Fault(NamedTuple):
-    """Readings that are set aside, and why."""
+    """The readings to quarantine, and the reason."""
 
     check: Check
     readings: Flags
@@ -151,7 +159,7 @@ class _Fault(NamedTuple):
 
 
 def _split_readings(key: SeriesKey, readings: Readings, possible: Window, accepted: Rows, aside: Rows) -> list[Finding]:
-    """Parts one series into what is kept and what is set aside; of equal readings one stays."""
+    """Divide a series into accepted and quarantined readings; return the findings. Only one of equal readings stays."""
     ts, values = np.asarray(readings.ts, np.int64), np.asarray(readings.values, np.float64)
     again, conflict = _repeats(ts, values)
     faults = _faults(key, ts, values, conflict, possible)
@@ -172,7 +180,7 @@ def _split_readings(key: SeriesKey, readings: Readings, possible: Window, accept
 
 
 def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible: Window) -> list[_Fault]:
-    """Each reading that cannot be believed, under the first reason that holds."""
+    """Return the invalid readings, each under the first reason that applies."""
     low, high = define(key.metric).limits(ZONES[key.zone], key.unit, key.fuel)
     elsewhen = (ts < possible.start) | (ts >= possible.end)
     outside = ((values < low) | (values > high)) & ~elsewhen
@@ -188,7 +196,7 @@ def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible:
 
 
 def _repeats(ts: Ints, values: Floats) -> tuple[Flags, Flags]:
-    """Which readings repeat an earlier equal one, and which contradict another of their instant."""
+    """Return which readings repeat an earlier equal one, and which contradict another one of their time."""
     again, conflict = np.zeros(len(ts), np.bool_), np.zeros(len(ts), np.bool_)
     order = np.argsort(ts, kind="stable")
     first = np.concatenate([[True], np.diff(ts[order]) != 0])[: len(ts)]
@@ -202,16 +210,16 @@ def _repeats(ts: Ints, values: Floats) -> tuple[Flags, Flags]:
 
 
 def _first(key: SeriesKey, ts: Ints, values: Floats, fault: _Fault) -> str:
-    """The reason and the first reading that it concerns."""
+    """Return the reason of a fault and the first reading that it concerns."""
     first = int(np.flatnonzero(fault.readings)[0])
     label = " ".join(part for part in (key.fuel, key.counterparty, key.link) if part)
     return f"{fault.reason}: {label + ' ' if label else ''}{values[first]:g} {key.unit} at {iso(int(ts[first]))}"
 
 
 def _frozen(key: SeriesKey, readings: Readings) -> list[Finding]:
-    """The longest run of one repeated value other than 0, where it is longer than its metric ever stands still.
+    """Return a finding about the longest run of a repeated value other than 0, if it is too long for its metric.
 
-    Of a zone's own series: a border or a plant may well stand still.
+    Only the zone's own series are checked, since the value of a border or a plant may well stay constant.
     """
     hours = define(key.metric).frozen_hours
     if hours is None or key.counterparty is not None or key.link is not None or len(readings.ts) < 2:
@@ -230,7 +238,9 @@ def _frozen(key: SeriesKey, readings: Readings) -> list[Finding]:
 
 
 def to_json(judgement: Judgement) -> bytes:
-    """JSON of what was set aside and why, for a person; `emds rebuild` judges the kept bodies again."""
+    """Return the quarantined rows and the reasons as JSON for the operator. `emds rebuild` validates the raw responses
+    again.
+    """
     series = [{**key._asdict(), **asdict(readings)} for key, readings in judgement.quarantined.readings.items()]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": series})

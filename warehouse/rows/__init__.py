@@ -1,1 +1,1 @@
-"""Rows as columns, and the rules that pick one of several versions."""
+"""Represent rows as columns, and select one of several versions of a row."""

@@ -1,10 +1,10 @@
-"""Publishers' forecasts: which rows are kept, how vintages are folded, and which vintage answers a question.
+"""Define which forecast rows are stored, how vintages are merged, and which vintage a request selects.
 
-A vintage is what a publisher issued at one instant, `published_at`. Its `basis` is what says so: `body` (a field of the
-answer), `name` (the file's name) or `fetched` (nothing does: the moment of the answer). A row is kept where its
-interval ends after it was published: bodies go on stating the last forecast of hours that are over. A version is
-(series, `ts`, `published_at`); an equal value of a later vintage is no new version, the first stays valid until the
-next different one. A vintage that states an interval no more withdraws nothing.
+A vintage is what a publisher issued at one time, `published_at`. Its `basis` is the source of that time: `body` (a
+field of the response), `name` (the file's name) or `fetched` (neither, so that the time of the response counts). A row
+is kept if its interval ends after its publication, because responses repeat the last forecast of past hours. A version
+is (series, `ts`, `published_at`). An equal value of a later vintage is not a new version: the first one stays valid
+until the next different one. A vintage that no longer has an interval does not withdraw its rows.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from warehouse.rows.succession import identities, repeats, succeed
 from warehouse.rows.versions import LIVE, Counts, Ints, Versions, concat
 
 LONGEST_AHEAD_DAYS = 8
-"""No publisher of ours looks further ahead: SPP's week is the longest."""
+"""The longest forecast of a publisher of this service: SPP's week."""
 
 
 def date_by_answer(rows: Rows, answered_at: int) -> Rows:
-    """The rows, forecasts that do not say when they were issued under the instant (Unix seconds) of their answer."""
+    """Return the rows; undated forecasts get the time of their response, `answered_at` (Unix seconds), as publication
+    time.
+    """
     undated = [key for key in rows.readings if define(key.metric).merge == "vintages" and key.published_at is None]
     for key in undated:
         readings = rows.readings.pop(key)
@@ -35,18 +37,19 @@ def date_by_answer(rows: Rows, answered_at: int) -> Rows:
 
 
 def instants(key: SeriesKey, readings: Readings) -> list[int]:
-    """What places readings in partitions and due times: their interval starts, of a vintage when it was published.
+    """Return the times that place readings in partitions and due times: interval starts, for a vintage its publication.
 
-    Rows of vintages that `assets.ingest.stored_days` reads have that in place of their starts already.
+    Rows of vintages from `assets.ingest.stored_days` already have that time as their starts.
     """
     return readings.ts if key.published_at is None else [key.published_at] * len(readings.ts)
 
 
 def merge(old: Versions, new: Versions) -> tuple[Versions, Counts]:
-    """A month's versions with some vintages of a feed, and how many rows were added, changed, evicted and unchanged.
+    """Return a month's versions merged with a feed's vintages, and the numbers of added, changed, evicted and unchanged
+    rows.
 
-    Vintages are taken oldest first, whenever they come: a late one takes its place among those that are held. It is
-    the current one only where the newest that is held is older: newer ones that repeat a value leave no version.
+    Vintages are merged in order of publication, whenever they arrive: a late one takes its place among the stored ones.
+    It is current only if the newest stored one is older: newer ones that repeat a value do not leave a version.
     """
     both, count = concat([old, new]), len(old)
     merged, picked = put_together(both, count)
@@ -58,8 +61,8 @@ def merge(old: Versions, new: Versions) -> tuple[Versions, Counts]:
 def put_together(both: Versions, older: int | None = None) -> tuple[Versions, Ints]:
     """Return the versions to keep, each valid until a later vintage was known, and their indexes in `both`.
 
-    Of versions of one vintage that say the same, only the one known first stays; behind the first `older`, none that
-    says what the vintage before it says.
+    Of equal versions of a vintage, only the one known first stays. After the first `older` versions, a version equal to
+    the previous vintage's is dropped too.
     """
     order = np.lexsort((both.known_at, both.published_at, identities(both)))
     is_new = order >= (len(both) if older is None else older)
@@ -70,22 +73,22 @@ def put_together(both: Versions, older: int | None = None) -> tuple[Versions, In
 
 
 class Pick(NamedTuple):
-    """Which vintages of each interval answer a question: the newest within these bounds, or every one."""
+    """A selection of vintages for each interval: the newest within these bounds, or every vintage."""
 
     known_at: int | None = None
-    """Only what was known by then, Unix seconds."""
+    """Select only what was known by then, in Unix seconds."""
     published_before: int | None = None
-    """Only what was published by then, Unix seconds."""
+    """Select only what was published by then, in Unix seconds."""
     lead_s: int | None = None
-    """Only what was published so long ahead of its interval, seconds."""
+    """Select only what was published at least this many seconds before its interval."""
     every: bool = False
 
     def choose(self, versions: Versions, ranks: Mapping[str, int]) -> Versions:
-        """Return the versions that it picks, of the feeds that `ranks` names.
+        """Return the selected versions of the feeds that `ranks` names.
 
-        The newest are of the feed of the best rank that has one, in canonical order; an interval without a vintage that
-        early is absent. Every one is of all feeds, by `ts`, fuel, `published_at`; of a vintage that was corrected what
-        was known last.
+        The newest vintages come from the best-ranked feed that has one, in canonical order; an interval without a
+        vintage that early is absent. If `every` is set, all feeds contribute, ordered by `ts`, fuel and `published_at`,
+        with the last known version of a corrected vintage.
         """
         chosen = versions.where(lambda labels: labels.feed in ranks)
         if self.known_at is not None:
@@ -110,6 +113,6 @@ class Pick(NamedTuple):
 
 
 def _fuels(versions: Versions) -> Ints:
-    """Return the place of each version's fuel among all fuels in alphabetical order."""
+    """Return the index of each version's fuel among all fuels in alphabetical order."""
     names = sorted({label.fuel or "" for label in versions.labels})
     return np.array([names.index(label.fuel or "") for label in versions.labels], np.int64)[versions.label]

@@ -1,6 +1,6 @@
-"""How statements of a reading become versions, by the kind of metric: corrections replace, vintages stand side by side.
+"""Merge statements of a reading into versions, by the type of metric: corrections replace, vintages coexist.
 
-Vintages: see `warehouse.rows.forecasts`.
+For vintages, see `warehouse.rows.forecasts`.
 """
 
 from __future__ import annotations
@@ -17,33 +17,35 @@ from warehouse.rows.succession import identities, succeed
 from warehouse.rows.versions import LIVE, Counts, Flags, Ints, Versions, concat, empty
 
 _EVER = np.iinfo(np.int64).max
-"""Stands for LIVE where instants are compared."""
+"""Replaces LIVE in comparisons of times."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """The merges of one kind of metric."""
+    """The merge functions of a type of metric."""
 
     distinct: Callable[[Versions], Versions]
-    """What one answer states, each reading once."""
+    """Returns the statements of a response with each reading once."""
     fold: Callable[[Versions, Versions, str, Sequence[Window], int], tuple[Versions, Counts]]
-    """`fold(old, new, feed, spans, at)`: a month's versions with what a feed states at an instant.
+    """`fold(old, new, feed, spans, at)` merges a feed's statements at a time into a month's versions.
 
-    In `spans` the feed's own rows that it states no more are superseded.
+    In `spans`, the feed's own rows that it no longer states are superseded.
     """
     of_bodies: Callable[[Sequence[Versions], Versions], Versions]
-    """`of_bodies(statements, believed)`: what bodies say one after the other, as far as it is believed in the end."""
+    """`of_bodies(statements, believed)` returns the versions of successive responses, as far as their final values are
+    valid.
+    """
     put_back: Callable[[Versions, Versions], Versions]
-    """`put_back(left, from_bodies)`: what is left of a month, with what bodies say of times that it does not hold."""
+    """`put_back(left, from_bodies)` adds to the rest of a month what responses state about times that it lacks."""
 
 
 def merging_of(metric: str) -> Merging:
-    """Return how the versions of a stored metric are merged."""
+    """Return the merge functions of a stored metric."""
     return _MERGING[define(metric).merge]
 
 
 def _last_of_each(statements: Versions) -> Versions:
-    """Of two statements of one reading the later one stays."""
+    """Return the statements; of two statements of a reading, only the later one stays."""
     count = len(statements)
     _, last = np.unique(identities(statements)[::-1], return_index=True)
     return statements.take(np.sort(count - 1 - last))
@@ -61,7 +63,7 @@ def _correct(
     superseded[stay] = until
     gone = live[~np.isin(identity[live], identity[count:]) & _within(both.ts[live], spans)]
     superseded[gone] = known_at
-    # A version replaced within the second in which it came was never visible to a reader.
+    # A version replaced within the second of its arrival was never visible to a reader.
     visible = (superseded == LIVE) | (superseded > both.known_at)
     states_news = np.isin(np.arange(count, len(both)), stay)
     known = np.isin(identity[count:], identity[live])
@@ -87,9 +89,9 @@ def _corrections_of_bodies(statements: Sequence[Versions], believed: Versions) -
 
 
 def _put_back_corrections(left: Versions, from_bodies: Versions) -> Versions:
-    """Add to the remaining versions what the kept bodies say about times they do not cover.
+    """Add to the remaining versions what the raw responses state about times they do not cover.
 
-    If a body states the value of the first remaining version, that version counts as known since the body.
+    If a response states the value of the first remaining version, that version counts as known since the response.
     """
     both, count = concat([left, from_bodies]), len(left)
     _, code = np.unique(identities(both), return_inverse=True)
@@ -102,7 +104,7 @@ def _put_back_corrections(left: Versions, from_bodies: Versions) -> Versions:
     is_first = left.known_at == first[mine]
     holder[mine[is_first]] = np.flatnonzero(is_first)
     begin, end = from_bodies.known_at, ends[count:]
-    # Of a reading that is not left, `first` is later than every end.
+    # For a reading without remaining versions, `first` is later than every end.
     reaches = (begin < first[own]) & (end > first[own]) & both.equal(np.arange(count, len(both)), holder[own])
     since = first.copy()
     since[own[reaches]] = begin[reaches]
@@ -116,14 +118,14 @@ def _put_back_corrections(left: Versions, from_bodies: Versions) -> Versions:
 
 
 def _known(rows: Versions, begin: Ints, end: Ints) -> Versions:
-    """The rows that were known for some time, from `begin` to `end`."""
+    """Return the rows that were known for some time, from `begin` to `end`."""
     known = begin < end
     live = np.where(end == _EVER, LIVE, end)
     return replace(rows, known_at=begin, superseded_at=live).take(known)
 
 
 def _vintages_of_bodies(statements: Sequence[Versions], _believed: Versions) -> Versions:
-    """Return what bodies say one after the other: each vintage stands for itself."""
+    """Return the versions of successive responses: each vintage is independent."""
     merged = empty()
     for statement in statements:
         merged, _ = forecasts.merge(merged, statement)

@@ -1,6 +1,7 @@
-"""Which versions are served, interval by interval: within a feed the finest, across feeds the lowest rank.
+"""Select the served versions of each interval: within a feed the finest, across feeds the lowest rank.
 
-Borders and the net are resolved apart; the fuels of one interval together, so that a mix never has two publishers.
+Borders and the net are resolved separately, but the fuels of an interval together, so that a mix has a single
+publisher.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 from warehouse.rows.versions import LIVE, Flags, Ints, Versions
 
 _CELL = 300
-"""Seconds of a cell of the occupancy grid: every resolution below a year is a whole number of them."""
+"""The seconds of a cell of the occupancy grid. Every resolution below a year is a multiple of it."""
 
 
 def served(versions: Versions, ranks: Mapping[str, int]) -> Flags:
-    """Per version, whether it is what a reader gets now. Feeds that `ranks` does not name are withheld."""
+    """Return, per version, whether it is served now. Feeds that `ranks` does not name are withheld."""
     keep = np.zeros(len(versions), np.bool_)
     if not len(versions):
         return keep
@@ -32,13 +33,15 @@ def served(versions: Versions, ranks: Mapping[str, int]) -> Flags:
 
 
 def known(versions: Versions, at: int) -> Versions:
-    """The versions that were current at an instant, as if nothing had come later."""
+    """Return the versions that were current at `at` (Unix seconds), as if nothing had arrived later."""
     then = (versions.known_at <= at) & ((versions.superseded_at == LIVE) | (versions.superseded_at > at))
     return replace(versions.take(then), superseded_at=np.full(int(then.sum()), LIVE))
 
 
 def _best(group: Versions, ranks: Mapping[str, int]) -> Ints:
-    """Indexes of the rows of one side: of each feed the finest, where no feed of a better rank has a row."""
+    """Return the indexes of the served rows of one side: each feed's finest rows, unless a better-ranked feed has a
+    row.
+    """
     used = {group.labels[number].feed for number in np.unique(group.label)}
     feeds = sorted(used, key=lambda feed: (ranks[feed], feed))
     own = (np.flatnonzero(group.having("feed", feed)) for feed in feeds)
@@ -46,7 +49,7 @@ def _best(group: Versions, ranks: Mapping[str, int]) -> Ints:
 
 
 def _finest(own: Versions) -> Ints:
-    """Indexes of one feed's rows of which no finer row of the same fuel, border and link overlaps any part."""
+    """Return the indexes of a feed's rows that no finer row of the same fuel, border and link overlaps."""
     if len({s.resolution for s in own.labels}) == 1:
         return np.arange(len(own))
     identity, seconds = own.codes("fuel", "counterparty", "link"), own.seconds()
@@ -56,7 +59,7 @@ def _finest(own: Versions) -> Ints:
 
 
 def _first_come(versions: Versions, groups: Iterable[Ints]) -> Ints:
-    """Indexes of the rows of some groups that overlap no row chosen of a group before, by 5-minute cells."""
+    """Return the indexes of the rows that do not overlap a chosen row of an earlier group, by 5-minute cells."""
     origin = int(versions.ts.min()) // _CELL
     first = versions.ts // _CELL - origin
     last = -(-(versions.ts + versions.seconds()) // _CELL) - origin

@@ -1,6 +1,6 @@
-"""The one schema of a series row, and `Rows`: the columns that a parser fills.
+"""Define the schema of a series row, and `Rows`, the columns that a parser fills.
 
-Not here: which of two rows is served (`series.series`), whether a value is believable (`judge.quality`).
+The choice between two rows is in `rows.resolve`, the validation of values in `judge.quality`.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ SCHEMA = pa.schema(
         pa.field("factors", pa.string()),
     ]
 )
-"""A row of a series. `ts` is the interval's start in Unix seconds UTC; counterparty null = the zone's net.
+"""A row of a series. `ts` is the interval's start in Unix seconds UTC. `counterparty` is null for the zone's net.
 
-`published_at` and `basis` (what says so: `warehouse.rows.forecasts`) are those of forecasts, null elsewhere. `low`,
-`high` (the bounds of `value`, in its unit) and `factors` (the id of the set of factors) belong to estimates, null
-elsewhere.
+Only forecasts have `published_at` and its `basis` (`warehouse.rows.forecasts`). Only estimates have `low`, `high` (the
+bounds of `value`, in its unit) and `factors` (the ID of the set of factors). For other rows, these are null.
 """
 
 Bounds = tuple[float, float]
@@ -53,12 +52,15 @@ Bounds = tuple[float, float]
 
 
 Basis = Literal["body", "name", "fetched"]
-"""What says when a forecast was published: a field of the answer, the file's name, or nothing: then its answer's time
-counts."""
+"""The source of a forecast's publication time: a field of the response, the file's name, or the time of the
+response.
+"""
 
 
 class SeriesKey(NamedTuple):
-    """What all rows of one series share, and those of one vintage of a forecast. None: does not apply."""
+    """The values that all rows of a series share, or those of a forecast's vintage. None means that a value does not
+    apply.
+    """
 
     zone: str
     metric: str
@@ -68,14 +70,14 @@ class SeriesKey(NamedTuple):
     counterparty: str | None = None
     link: str | None = None
     published_at: int | None = None
-    """Of a forecast whose publisher says when it was issued, Unix seconds."""
+    """The publication time of a forecast, if its publisher states it, in Unix seconds."""
     basis: str | None = None
     factors: str | None = None
-    """The id of the set of factors that an estimate was computed with."""
+    """The ID of the set of factors behind an estimate."""
 
 
 class Row(NamedTuple):
-    """One canonical reading, as parsers state it."""
+    """A canonical reading from a parser."""
 
     zone: str
     metric: str
@@ -95,9 +97,9 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Readings:
-    """The readings of one key: parallel columns of interval starts and values, in the body's order.
+    """The readings of a key: parallel columns of interval starts and values, in the order of the response.
 
-    `bounds` is a further column of estimates, whose key names `factors`; None for all other series.
+    `bounds` is an additional column of estimates, whose key names `factors`. It is None for all other series.
     """
 
     ts: list[int]
@@ -105,7 +107,7 @@ class Readings:
     bounds: list[Bounds] | None = None
 
     def take(self, chosen: Flags) -> Readings:
-        """Some of the readings."""
+        """Return the chosen readings."""
         among = chosen.tolist()
         bounds = None if self.bounds is None else list(compress(self.bounds, among))
         return Readings(list(compress(self.ts, among)), list(compress(self.values, among)), bounds)
@@ -118,31 +120,32 @@ class Readings:
             self.bounds = [*(self.bounds or ()), *bounds]
 
     def newest(self) -> Readings:
-        """Keep, of several readings of one interval, the one that was stated last."""
+        """Return the readings; of several readings of an interval, only the last one stays."""
         places = {ts: place for place, ts in enumerate(self.ts)}
         bounds = None if self.bounds is None else [self.bounds[place] for place in places.values()]
         return Readings([*places], [self.values[place] for place in places.values()], bounds)
 
 
 class Member(NamedTuple):
-    """A member of a list that grows (a tie, a fuel, a region, a provider) which this service does not know."""
+    """A member of a growing list (an interconnector, a fuel, a region, a provider) that this service does not know."""
 
     zone: str
-    """Empty where the body does not say whose it is."""
+    """Empty if the response does not name the zone."""
     metric: str
     name: str
-    """What kind of member, and what the publisher calls it: `interface 'SCH - HQ_CHPE'`."""
+    """The type of member and the publisher's name for it: `interface 'SCH - HQ_CHPE'`."""
 
 
 class Rows:
-    """What a body states: readings by series, a count of those dropped on purpose, by reason, and `refused` instants.
+    """The contents of a response: readings by series, intentionally dropped readings counted by reason, and `refused`
+    times.
 
-    At a refused instant the body's reading of a zone's metric is known to be wrong, or a sum lacks an unknown member:
-    what an earlier version of the parser made of it is withdrawn. `unknown` has the instants of the readings that
-    unknown members have; they are no rows (`assets.parsing.members`).
+    At a refused time, the reading of a zone's metric is known to be wrong, or a sum lacks an unknown member. The rows
+    of an earlier version of the parser are then withdrawn. `unknown` has the times of the readings of unknown members,
+    which are not rows (`assets.parsing.members`).
 
-    Two readings of one key and instant with the same value become one; with different values both stay, and
-    `warehouse.judge.quality` quarantines them. A value that is not finite is a broken body, never a row.
+    Two readings of a key and time with equal values become one. If the values differ, both stay, and
+    `warehouse.judge.quality` quarantines them. A value that is not finite means a broken response, never a row.
     """
 
     __slots__ = ("dropped", "notices", "readings", "refused", "unknown")
@@ -154,7 +157,7 @@ class Rows:
         """By zone and metric."""
         self.unknown: dict[Member, set[int]] = {}
         self.notices: set[str] = set()
-        """What a publisher announces beside its figures and a person should read: that an interface is to end."""
+        """Announcements of a publisher for the operator, such as the end of an interface."""
 
     def add(
         self,
@@ -168,7 +171,7 @@ class Rows:
         counterparty: str | None = None,
         link: str | None = None,
     ) -> None:
-        """One reading. Raises FeedChanged for a value that is not finite."""
+        """Add a reading. Raises FeedChanged for a value that is not finite."""
         if not math.isfinite(value):
             raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
         readings = self._of(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
@@ -193,7 +196,7 @@ class Rows:
     def extend_vintage(
         self, key: SeriesKey, published_at: int, basis: Basis, ts: Sequence[int], values: Sequence[float]
     ) -> None:
-        """What a publisher forecast at one instant, but for intervals that were over by then: those are counted.
+        """Add a forecast published at `published_at`; count and drop the intervals that were over by then.
 
         Raises FeedChanged for a value that is not finite.
         """
@@ -206,22 +209,22 @@ class Rows:
             self.extend(dated, [at for at, _ in ahead], [value for _, value in ahead])
 
     def refuse(self, zone: str, metric: str, instants: Iterable[int]) -> None:
-        """Says that the body's readings at these instants are known to be wrong."""
+        """Record that the response's readings at these times are known to be wrong."""
         if stamps := set(instants):
             self.refused.setdefault((zone, metric), set()).update(stamps)
 
     def note_unknown(self, member: Member, instants: Iterable[int]) -> None:
-        """Says that the body has readings of a member that this service does not know."""
+        """Record that the response has readings of a member that this service does not know."""
         self.unknown.setdefault(member, set()).update(instants)
 
     def merge(self, other: Rows) -> None:
-        """Takes the rows, drop counts, refusals and unknown members of another body in."""
+        """Add the rows, drop counts, refusals, unknown members and notices of another response."""
         self.merge_notes(other)
         for key, readings in other.readings.items():
             self._of(key).extend(readings.ts, readings.values, readings.bounds)
 
     def merge_notes(self, other: Rows) -> None:
-        """Takes in what another body says beside its rows: drop counts, refusals, unknown members and notices."""
+        """Add what another response states besides rows: drop counts, refusals, unknown members and notices."""
         for (zone, metric), stamps in other.refused.items():
             self.refuse(zone, metric, stamps)
         for member, stamps in other.unknown.items():
@@ -250,7 +253,7 @@ class Rows:
                 yield Row(k.zone, k.metric, k.fuel, k.counterparty, k.link, ts, value, *labels)
 
     def split(self, wrong: Callable[[SeriesKey, Ints], Flags]) -> tuple[Rows, Rows]:
-        """The rows of which `wrong` (by key and starts) is not true, with what the body says beside; and the others."""
+        """Return two parts: rows for which `wrong` (by key and starts) is false, with all notes, and the other rows."""
         right, aside = Rows(), Rows()
         right.merge_notes(self)
         for key, readings in self.readings.items():
@@ -261,7 +264,7 @@ class Rows:
         return right, aside
 
     def sorted(self) -> list[Row]:
-        """Distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link, published_at."""
+        """Return the distinct rows in canonical order: zone, metric, ts, fuel, counterparty, link, published_at."""
         return sorted(set(self), key=_canonical)
 
 

@@ -1,6 +1,6 @@
-"""Which statement of a reading follows which: what says the same is no new version, and each ends where the next came.
+"""Order the statements of a reading. An equal statement is not a new version, and a version ends when the next begins.
 
-Corrections follow each other as they come, vintages of a forecast by the time of their publication.
+Corrections follow each other by arrival, vintages of a forecast by publication time.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from warehouse.market.clock import SPREAD
 from warehouse.rows.versions import LIVE, Flags, Ints, Versions
 
 _SERIES = ("fuel", "counterparty", "link", "resolution", "feed")
-"""What two versions of one reading share; the unit is no part of it, since a new currency replaces the old value."""
+"""The labels that versions of a reading share. The unit is not one, since a new currency replaces the old value."""
 _CONTENT = ("unit", "factors")
-"""What a version says besides its value."""
+"""The labels that a version states besides its value."""
 
 
 def identities(versions: Versions) -> Ints:
-    """Return a number per version, equal for versions of one reading: of one series and instant."""
+    """Return a number per version, equal for versions of one reading, that is, of one series and time."""
     return versions.codes(*_SERIES) * SPREAD + versions.ts
 
 
 def succeed(versions: Versions, order: Ints, repeatable: Flags | None = None) -> tuple[Ints, Ints]:
-    """Return which versions stay, in their order, and until when each of them was the newest known.
+    """Return the versions that stay, in their order, and the time until which each of them was the newest known.
 
-    `order`: some versions by identity, the earlier before what replaces it. One that says what the version before it
-    says is left out, if `repeatable` is true of it (in that order; by default of every one).
+    `order` lists some versions by identity, each before its replacement. A version equal to the previous one is dropped
+    if `repeatable`, in that order, is true for it; by default, it is true for all.
     """
     identity, content = identities(versions), versions.codes(*_CONTENT)
     before = np.roll(order, 1)
@@ -35,9 +35,9 @@ def succeed(versions: Versions, order: Ints, repeatable: Flags | None = None) ->
 
 
 def _known_until(identity: Ints, known_at: Ints) -> Ints:
-    """Return until when each version was the newest known; a later one may have been known earlier."""
+    """Return until when each version was the newest known. A later version may have been known earlier."""
     follows = repeats(identity)
-    # A running minimum from the end begins anew with each identity, since that lowers all of its instants.
+    # A running minimum from the end restarts with each identity, since the shift lowers all of its times.
     shift = np.cumsum(~follows)[::-1].copy()
     shift = (shift.max(initial=0) - shift) * SPREAD
     earliest = (np.minimum.accumulate(known_at[::-1] - shift) + shift)[::-1]
@@ -48,7 +48,7 @@ def _known_until(identity: Ints, known_at: Ints) -> Ints:
 
 
 def repeats(ascending: Ints) -> Flags:
-    """Return per number whether the one before it is equal."""
+    """Return, per number, whether the previous one is equal."""
     found = np.zeros(len(ascending), np.bool_)
     found[1:] = ascending[1:] == ascending[:-1]
     return found

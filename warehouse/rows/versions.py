@@ -1,4 +1,4 @@
-"""Versions of rows as parallel numpy columns: what a month file holds, decoded."""
+"""Represent versions of rows as parallel numpy columns: the decoded contents of a monthly file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from warehouse.market.clock import RESOLUTIONS
 
 LIVE = np.int64(-1)
-"""`superseded_at` of a version that nothing has replaced; null in the file."""
+"""`superseded_at` of a version that has not been replaced. It is null in the file."""
 NEVER = np.int64(-1)
-"""`published_at` of a row that is no forecast; null in the file."""
+"""`published_at` of a row that is not a forecast. It is null in the file."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Counts = tuple[int, int, int, int]
-"""How many rows were added, changed, evicted and unchanged."""
+"""The numbers of rows that were added, changed, evicted and unchanged."""
 
 
 class RowLabels(NamedTuple):
-    """The text columns that many versions share; zone and metric are the file's."""
+    """The text columns that many versions share. Zone and metric are those of the file."""
 
     fuel: str | None
     counterparty: str | None
@@ -38,15 +38,15 @@ class RowLabels(NamedTuple):
 
     @property
     def border(self) -> bool:
-        """Whether the rows are of a border or a tie, not the zone's own."""
+        """Return whether the rows belong to a border or an interconnector, not to the zone itself."""
         return self.counterparty is not None or self.link is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Parallel columns of the versions of one (zone, metric, month); `label` indexes `labels`.
+    """Parallel columns of the versions of one (zone, metric, month). `label` indexes `labels`.
 
-    `bounds` holds low and high of each estimate, NaN where a version has none; None where no version has any.
+    `bounds` has low and high of each estimate, NaN for other versions. It is None if there are no estimates.
     """
 
     labels: tuple[RowLabels, ...]
@@ -62,12 +62,12 @@ class Versions:
         return len(self.ts)
 
     def take(self, chosen: Flags | Ints) -> Versions:
-        """The chosen versions, under the same labels."""
+        """Return the chosen versions under the same labels."""
         bounds = None if self.bounds is None else self.bounds[chosen]
         return Versions(self.labels, *[*(getattr(self, name)[chosen] for name in _COLUMNS), bounds])
 
     def equal(self, these: Flags | Ints, those: Flags | Ints) -> Flags:
-        """Per pair of chosen versions, whether both state the same value, with the same bounds."""
+        """Return, per pair of chosen versions, whether both have the same value and the same bounds."""
         same: Flags = self.value[these] == self.value[those]
         if self.bounds is not None:
             one, other = self.bounds[these], self.bounds[those]
@@ -75,30 +75,30 @@ class Versions:
         return same
 
     def codes(self, *fields: str) -> Ints:
-        """A number per version, equal where these text columns are equal."""
+        """Return a number per version, equal if these text columns are equal."""
         numbers: dict[tuple[str | None, ...], int] = {}
         keys = (tuple(getattr(labels, field) for field in fields) for labels in self.labels)
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys] or [0], np.int64)[self.label]
 
     def where(self, predicate: Callable[[RowLabels], bool]) -> Flags:
-        """Per version, whether its text columns fulfil a predicate."""
+        """Return, per version, whether its text columns fulfil a predicate."""
         return np.array([predicate(labels) for labels in self.labels] or [False], np.bool_)[self.label]
 
     def having(self, column: str, value: str | None) -> Flags:
-        """Return for each version whether a text column has a value."""
+        """Return, per version, whether a text column has a value."""
         return self.where(lambda labels: getattr(labels, column) == value)
 
     def seconds(self) -> Ints:
-        """The length of each version's interval; a year counts as its nominal length."""
+        """Return the length of each version's interval in seconds. A year counts as its nominal length."""
         return np.array([RESOLUTIONS[labels.resolution] for labels in self.labels] or [0], np.int64)[self.label]
 
     def order(self) -> Ints:
-        """The canonical order: ts, fuel, counterparty, link, then published_at and known_at."""
+        """Return the indexes in canonical order: ts, fuel, counterparty, link, then published_at and known_at."""
         place = np.array([*_places(self.labels)] or [0], np.int64)
         return np.lexsort((self.known_at, self.published_at, place[self.label], self.ts))
 
     def compact(self) -> Versions:
-        """The same versions with only the labels in use, in order: others must not change a file's bytes."""
+        """Return the versions with only the labels in use, in order: unused labels must not change a file's bytes."""
         used, code = np.unique(self.label, return_inverse=True)
         labels = [self.labels[number] for number in used]
         places = _places(labels)
@@ -110,7 +110,7 @@ _COLUMNS = ("label", "ts", "value", "known_at", "superseded_at", "published_at")
 
 
 def _places(labels: Sequence[RowLabels]) -> list[int]:
-    """The place of each of some labels in their canonical order."""
+    """Return the rank of each label in canonical order."""
     ranked = sorted(range(len(labels)), key=lambda number: tuple(part or "" for part in labels[number]))
     places = [0] * len(labels)
     for place, number in enumerate(ranked):
@@ -119,13 +119,13 @@ def _places(labels: Sequence[RowLabels]) -> list[int]:
 
 
 def empty() -> Versions:
-    """No versions."""
+    """Return versions without rows."""
     none = np.empty(0, np.int64)
     return Versions((), none, none, np.empty(0, np.float64), none, none, none)
 
 
 def concat(parts: list[Versions]) -> Versions:
-    """All versions of several tables under one list of labels."""
+    """Return all versions of several tables under one list of labels."""
     labels: dict[RowLabels, int] = {}
     codes = []
     for part in parts:

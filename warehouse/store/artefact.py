@@ -132,8 +132,8 @@ def stands(storage: Storage, name: str, version: int) -> bool:
 
 
 def _is_as_new(there: Identity, version: int) -> bool:
-    """Return whether a stored document is as new as `version`. A version in the future comes from a clock that was
-    wrong.
+    """Return whether a stored document is as new as `version`. A future version is from a wrong clock and does not
+    count.
     """
     return version <= there.version <= time.time_ns()
 
