@@ -115,7 +115,7 @@ class _Offer(NamedTuple):
 
 
 def _final_after_days(feeds: Collection[Feed], metric: str, zone: str) -> int:
-    """Return the number of days after the end of a month from which no schedule requests it."""
+    """Return how many days after its end a month is no longer requested by any schedule."""
     asked = [
         _YEARLY_DAYS if feed.yearly else max(feed.revised_days, _ASKED_AGAIN_DAYS)
         for feed in feeds

@@ -55,7 +55,7 @@ class Summary(Struct, frozen=True):
     borders: Mapping[str, int]
     """The newest `ts` of the rows of each neighbour."""
     final_after_days: int
-    """The number of days after the end of a month from which no schedule requests it."""
+    """The number of days after its end from which a month is no longer requested by any schedule."""
     first_month: str
     """The month (`2026-10`) of the earliest file."""
 

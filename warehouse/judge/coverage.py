@@ -148,7 +148,7 @@ def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Ser
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, readings in rows.readings.items():
         if key.metric not in feed.metrics or define(key.metric).due == "vintages":
-            continue  # an extra metric that the feed does not declare, such as the interconnectors in a report of prices
+            continue  # an extra metric that the feed does not declare, such as flows in a report of prices
         pair = key.zone, key.metric
         if key.counterparty is None and key.link is None:
             net[pair][key.fuel].append((key.resolution, readings.ts))

@@ -130,10 +130,9 @@ def pruned_until(storage: Storage) -> int:
 
 
 def prune(storage: Storage, feed: str, before: int, pruned: int = 0) -> int:
-    """Delete the responses fetched before `before` (Unix seconds), except each market day's last ones; return their
-    number.
+    """Delete responses fetched before `before` (Unix seconds) that a later response to the same request replaces.
 
-    Opens only the days with a response that has become old since the time of the last deletion, `pruned`.
+    Returns their number. Opens only the days with a response that has become old since the last deletion, at `pruned`.
     """
     days: dict[str, list[str]] = defaultdict(list)
     for key in _bodies(storage, layout.raw_prefix(feed)):
