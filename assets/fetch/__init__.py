@@ -1,1 +1,1 @@
-"""Fetching from publishers: the HTTP session, its rate limits, credentials, and recorded answers."""
+"""Fetch from publishers: the HTTP session, its rate limits, credentials, and recorded responses."""

@@ -1,4 +1,4 @@
-"""Credentials: read from the environment when a request is sent, and removed from every answer."""
+"""Read credentials from the environment when a request is sent, and remove them from every response."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from warehouse.market.feeds import Request, Secret
 
 REDACTED = b"REDACTED"
 SHORTEST_ECHO = 8
-"""Shorter values are not removed: striking out a password like `12345` would damage data."""
+"""The least length of a value that is removed. Replacing a short password such as `12345` would damage data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the environment adds to one request. Nothing of it is ever printed."""
+    """The values that the environment adds to one request. They are never printed."""
 
     query: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     form: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Fields of a posted form."""
+    """The fields of a posted form."""
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Every secret value as sent."""
+        """Return every secret value as it is sent."""
         return tuple(value for pairs in (self.query, self.headers, self.form) for _, value in pairs)
 
 
@@ -36,12 +36,12 @@ NONE = Credentials()
 
 
 def names_of(secrets: Sequence[Secret]) -> tuple[str, ...]:
-    """The environment variables that these secrets are read from."""
+    """Return the environment variables that contain the `secrets`."""
     return tuple(dict.fromkeys(name for secret in secrets for name in secret.env))
 
 
 def resolve(request: Request, environ: Mapping[str, str]) -> Credentials:
-    """The request's secrets from the environment, without bearer tokens (see `token_request`).
+    """Return the request's secrets from `environ`, without bearer tokens (see `token_request`).
 
     Raises CredentialsMissing with every variable that is unset, blank, or not a valid header value.
     """
@@ -65,15 +65,15 @@ def resolve(request: Request, environ: Mapping[str, str]) -> Credentials:
 
 @dataclass(frozen=True, slots=True)
 class TokenService:
-    """Where a user and a password buy a bearer token (OAuth 2.0, password grant)."""
+    """A service that issues a bearer token for a user and a password (OAuth 2.0, password grant)."""
 
     url: str
     form: tuple[tuple[str, str], ...]
     """The fields besides user and password. Client ids are public: the publishers print them in their guides."""
     member: str
-    """The answer's member that holds the token."""
+    """The field of the response that contains the token."""
     seconds: float
-    """How long a token is used, somewhat less than it lives."""
+    """How long a token is used, in seconds: slightly less than its lifetime."""
 
 
 _ERCOT_CLIENT = "fec253ea-0d06-4272-a5e6-b478baeecd70"
@@ -96,17 +96,17 @@ TOKEN_SERVICES = {
         800.0,
     ),
 }
-"""By the kind of secret that needs them."""
+"""The token services, by the kind of secret that needs them."""
 
 
 def token_request(service: TokenService, request: Request, user: str, password: str) -> tuple[Request, Credentials]:
-    """The form post that obtains a bearer token for this request."""
+    """Return the form post that obtains a bearer token for `request`, and its credentials."""
     asked = replace(request, url=service.url, params=(), kind="listing", method="POST", headers=(), body="")
     return asked, Credentials(form=(*service.form, ("username", user), ("password", password)))
 
 
 def token_in(service: TokenService, body: bytes) -> str:
-    """The token in a service's answer. Raises FeedChanged where there is none."""
+    """Return the token in a service's response. Raises FeedChanged if the token is missing."""
     token = member(json_of(body), service.member, str)
     if not token or not token.isascii() or not token.isprintable():
         raise FeedChanged(f"{urlsplit(service.url).hostname} gave no {service.member}")
@@ -114,7 +114,7 @@ def token_in(service: TokenService, body: bytes) -> str:
 
 
 def scrub(body: bytes, secrets: Sequence[str]) -> bytes:
-    """The body with every echo of a secret replaced, also as JSON, XML or URL text: EIA echoes its api_key."""
+    """Return the body with every echo of a secret replaced, also as JSON, XML or URL text. EIA echoes its api_key."""
     for secret in secrets:
         if len(secret) < SHORTEST_ECHO:
             continue

@@ -1,8 +1,8 @@
-"""One deadline for a whole HTTP exchange: every read of a socket, headers included, ends by then.
+"""Bound a whole HTTP exchange by one deadline for every read of a socket, headers included.
 
-The time-outs of requests and urllib3 hold for each read of the socket: a publisher that sends one header byte every few
-seconds keeps a connection open without end. `Adapter` puts a reader between the socket and `http.client`, whose
-`response_class` is the documented place for it. Time to connect is bounded apart, by the connect time-out.
+The time-outs of requests and urllib3 apply to each read of the socket. A publisher that sends one header byte every few
+seconds could keep a connection open without end. `Adapter` puts a reader between the socket and `http.client`, whose
+`response_class` is the documented place for it. The connect time-out bounds the time to connect.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Overdue(TimeoutError):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Bounds every exchange of this thread inside the block, together. Reads past the end raise Overdue."""
+    """Bound all exchanges of this thread inside the block by `seconds` in total. Later reads raise Overdue."""
     token = _END.set(time.monotonic() + seconds)
     try:
         yield
@@ -39,7 +39,9 @@ def deadline(seconds: float) -> Iterator[None]:
 
 
 class _Reader(io.RawIOBase):
-    """Reads a socket with the shorter of its own time-out and what is left until `end` (monotonic seconds)."""
+    """A reader of a socket. Its time-out is the shorter of the socket's own and the time until `end` (monotonic
+    seconds).
+    """
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket, end: float) -> None:
         super().__init__()
@@ -67,7 +69,7 @@ class _Reader(io.RawIOBase):
 
 
 class _Response(HTTPResponse):
-    """An answer that is read through `_Reader`."""
+    """A response that is read through `_Reader`."""
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -96,7 +98,7 @@ _POOLS = {"http": _Pool, "https": _TlsPool}
 
 
 class Adapter(HTTPAdapter):
-    """The adapter of requests whose connections keep the deadline, through a proxy too."""
+    """An adapter of requests whose connections observe the deadline, also through a proxy."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
@@ -104,6 +106,6 @@ class Adapter(HTTPAdapter):
 
     def proxy_manager_for(self, proxy: str, **kwargs: Any) -> Any:
         manager = super().proxy_manager_for(proxy, **kwargs)
-        if not proxy.lower().startswith("socks"):  # a SOCKS manager has connections of its own kind
+        if not proxy.lower().startswith("socks"):  # a SOCKS manager has its own kind of connection
             manager.pool_classes_by_scheme = _POOLS
         return manager

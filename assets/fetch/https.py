@@ -1,4 +1,4 @@
-"""The live transport: one HTTPS exchange with a publisher, verified, bounded in time and size, on its own hosts only.
+"""Send one HTTPS exchange to a publisher's own hosts, with verified TLS and bounded time and size.
 
 For pace, retries and the meaning of a status see `session`.
 """
@@ -32,7 +32,7 @@ _MOVED = frozenset({301, 302, 303, 307, 308})
 
 @dataclass(frozen=True, slots=True)
 class TransferLimits:
-    """Seconds: to connect, between two received bytes, and for a whole exchange, redirects included."""
+    """Limits in seconds: to connect, between two received bytes, and for a whole exchange with its redirects."""
 
     connect: float = 5.0
     silence: float = 20.0
@@ -40,32 +40,33 @@ class TransferLimits:
 
 
 class Live:
-    """Sends requests to the publishers' own hosts; safe for threads.
+    """A thread-safe transport that sends requests to the publishers' own hosts.
 
-    `stand_ins` sends a host's requests to another base address (`{"api.eia.gov": "http://127.0.0.1:8101"}`): tests.
+    `stand_ins` directs a host's requests to another base address (`{"api.eia.gov": "http://127.0.0.1:8101"}`) for
+    tests.
     """
 
     def __init__(
         self, contact: str = "", limits: TransferLimits | None = None, stand_ins: Mapping[str, str] | None = None
     ) -> None:
-        contact = " ".join(contact.encode("ascii", "replace").decode().split())  # what a header may hold
+        contact = " ".join(contact.encode("ascii", "replace").decode().split())  # characters that a header may contain
         self._agent = f"emds/{__version__}" + (f" (+{contact})" if contact else "")
         self._limits, self._stand_ins = limits or TransferLimits(), dict(stand_ins or {})
         self._requests = requests.Session()
         for scheme in ("https://", "http://"):
             self._requests.mount(scheme, Adapter())
-        # urllib3's DEBUG line holds the whole query, keys included.
+        # urllib3's DEBUG line contains the whole query, including keys.
         logging.getLogger("urllib3.connectionpool").addFilter(_above_debug)
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        """The reply, whatever its status. Raises FeedUnavailable, FeedChanged."""
+        """Return the reply with any status. Raises FeedUnavailable, FeedChanged."""
         terms = source(request.feed.split(".")[0])
         try:
             with deadline(self._limits.whole):
                 return self._exchange(request, credentials, terms)
         except (requests.RequestException, urllib3.exceptions.HTTPError, zlib.error, EOFError) as error:
             reason = _reason(error)
-        # Raised out here, so that the library's error with its full address is not even this one's context.
+        # Raised outside the handler, so that the library's error with its full address is not in this error's context.
         raise FeedUnavailable(f"{urlsplit(request.url).hostname}: {reason}", kind="network")
 
     def _exchange(self, request: Request, credentials: Credentials, terms: Source) -> Reply:
@@ -91,7 +92,7 @@ class Live:
         if credentials.form:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
         prepared = requests.Request(request.method, url, headers, data=body.encode() or None).prepare()
-        # Not Session.send: it reads ~/.netrc, keeps cookies and resolves the next redirect itself.
+        # Session.send is not used: it reads ~/.netrc, keeps cookies and resolves the next redirect itself.
         around = self._requests.merge_environment_settings(url, {}, True, None, None)
         return self._requests.get_adapter(url).send(
             prepared,
@@ -107,7 +108,9 @@ def _above_debug(record: logging.LogRecord) -> bool:
 
 
 def _followed(url: str, target: str, terms: Source) -> str:
-    """The target of a redirect. Raises FeedUnavailable for another host than the publisher's own, or without TLS."""
+    """Return the target of a redirect. Raises FeedUnavailable if its host is not the publisher's own, or TLS is
+    missing.
+    """
     here, there = urlsplit(url), _parts(url, target)
     if there is None:
         raise FeedUnavailable(f"{here.hostname} redirects to an invalid address", kind="network")
@@ -126,7 +129,9 @@ def _parts(url: str, target: str) -> SplitResult | None:
 
 
 def _bounded(response: requests.Response, feed: Feed) -> Iterator[bytes]:
-    """The unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable for an unknown coding."""
+    """Yield the unpacked body in pieces. Raises FeedChanged beyond the feed's size, FeedUnavailable for an unknown
+    coding.
+    """
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in ("identity", "gzip"):
         raise FeedUnavailable(
@@ -142,13 +147,13 @@ def _bounded(response: requests.Response, feed: Feed) -> Iterator[bytes]:
 
 
 def _arriving(response: requests.Response) -> Iterator[bytes]:
-    # read1, for read(n) waits until n bytes are there.
+    # read1 is used because read(n) waits until n bytes have arrived.
     while piece := response.raw.read1(CHUNK, decode_content=False):
         yield piece
 
 
 def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Gzip members unpacked piece by piece. Not urllib3's decoder: it accepts a stream that was cut in the middle."""
+    """Unpack gzip members piece by piece. urllib3's decoder is not used: it accepts a truncated stream."""
     member = zlib.decompressobj(wbits=31)
     for piece in pieces:
         while piece:
@@ -161,7 +166,9 @@ def _unzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _reason(error: Exception) -> str:
-    """The failure in our own words: the library's text contains the whole address, keys included."""
+    """Return the reason of a failure in emds's own words. The library's text contains the whole address, including
+    keys.
+    """
     chain = list(_chain(error))
     for kinds, reason in _REASONS:
         if any(isinstance(link, kinds) for link in chain):
@@ -170,7 +177,7 @@ def _reason(error: Exception) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and those it wraps: requests and urllib3 keep inner errors in `args` and `reason`."""
+    """Yield an error and those it wraps. requests and urllib3 keep inner errors in `args` and `reason`."""
     yield error
     inner = [*error.args, getattr(error, "reason", None), error.__cause__, error.__context__]
     for link in inner:
@@ -191,4 +198,4 @@ _REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, EOFError), "the answer broke off"),
     (ConnectionError, "the connection broke"),
 )
-"""The most specific first."""
+"""Reasons by error type, the most specific first."""

@@ -1,7 +1,7 @@
-"""Rate limits: one small file per publisher, which all processes of a machine share under a lock.
+"""Share a rate limit per publisher among all processes of a machine, as a small file under a lock.
 
-The first line holds two Unix times: the last slot assigned, and the end of the current pause, which follows a
-Retry-After, a ban or a host that did not respond. The second line states the failure that started the pause.
+The first line contains two Unix times: the last slot assigned, and the end of the current pause. A Retry-After, a ban
+or a host that does not respond starts a pause. The second line states the failure.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import IO
 from warehouse.errors import FeedUnavailable
 
 LONGEST_WAIT_S = 600.0
-"""The longest wait for a slot: with a longer one the request fails, and a later run repeats it."""
+"""The longest wait for a slot. If the wait is longer, the request fails and a later run repeats it."""
 LONGEST_REST_S = 3600.0
 """The longest pause. A larger Retry-After is cut to it, so that a publisher's mistake cannot stop a market for days."""
 MOST_CHARACTERS = 500
-"""The most characters of a file that are read."""
+"""The number of characters of a file that are read, at most."""
 REST_S = 60.0
-"""The pause after a ban or a host that did not respond, without a Retry-After."""
+"""The pause after a ban or a host that did not respond, if Retry-After is absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """The rate-limit files in a folder; without a folder the limits hold for this process only.
+    """The rate-limit files in a folder. Without a folder, the limits apply to this process only.
 
-    `share`: the part of each publisher's limit that this process may use.
+    `share` is the part of each publisher's limit that this process may use.
     """
 
     folder: Path | None = None
@@ -58,7 +58,7 @@ class RateLimits:
                 raise FeedUnavailable(reason, left, "paused", cause)
             wait = max(0.0, last + spacing - now)
             if wait > LONGEST_REST_S:
-                wait = 0.0  # no slot is assigned so far ahead: the clock was set back
+                wait = 0.0  # slots are never assigned so far ahead: the clock was set back
             if wait > LONGEST_WAIT_S:
                 raise FeedUnavailable(f"{publisher} has no free request slot for {wait:.0f} s", wait, "paused")
             _write(file, now + wait, asked_again_at, cause)
@@ -66,7 +66,7 @@ class RateLimits:
             self.sleep(wait)
 
     def rest(self, publisher: str, seconds: float | None, cause: str = "") -> None:
-        """Pause requests to a publisher for this many seconds (None: a minute). `cause`: the failure, on one line."""
+        """Pause requests to a publisher for `seconds` (None: a minute). `cause` is the failure, on one line."""
         with self._locked(publisher) as file:
             last, asked_again_at, _ = _read(file)
             until = self.now() + min(REST_S if seconds is None else seconds, LONGEST_REST_S)
@@ -85,7 +85,7 @@ class RateLimits:
 
 
 def _read(file: IO[str]) -> tuple[float, float, str]:
-    """Return the two instants and the cause; zeros if the file is new or does not begin with two numbers."""
+    """Return the two times and the cause. The times are zero if the file is new or does not begin with two numbers."""
     file.seek(0)
     numbers, _, cause = file.read(MOST_CHARACTERS).partition("\n")
     try:

@@ -1,4 +1,4 @@
-"""The recorded transport: answers from a folder with a MANIFEST.json, asked for by the addresses of its recordings.
+"""Return recorded responses from a folder with a MANIFEST.json, found by the addresses of the recordings.
 
 An entry has `file`, `feed`, `zone`, `day` (YYYY, YYYY-MM or YYYY-MM-DD), `request_url` and `http_status`.
 """
@@ -20,7 +20,7 @@ from warehouse.market.feeds import Request
 
 
 def recordings(folder: Path) -> list[Mapping[str, Any]]:
-    """Every entry of a feed, in the manifest's order; a file may answer several. Raises StorageError."""
+    """Return every entry of a feed in the manifest's order. A file may be listed for several. Raises StorageError."""
     return [entry for entry in _entries(folder) if entry.get("feed")]
 
 
@@ -37,12 +37,12 @@ def _entries(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def is_simulated(folder: Path) -> bool:
-    """Whether a recording of the folder is of a simulated publisher: `emds record` marks those. Raises StorageError."""
+    """Check whether `folder` has recordings of a simulated publisher (marked by `emds record`). Raises StorageError."""
     return any(entry.get("simulated") for entry in _entries(folder))
 
 
 def recorded_requests(folder: Path) -> list[Request]:
-    """One request for each recording of a known feed; directory listings are of kind "listing"."""
+    """Return one request for each recording of a known feed. Directory listings are of kind "listing"."""
     known = feeds()
     return [
         Request(
@@ -59,7 +59,7 @@ def recorded_requests(folder: Path) -> list[Request]:
 
 
 class Recorded:
-    """Replies to `recorded_requests` from the folder; uses no network. Raises NotPublished for any other question."""
+    """A transport that replies to `recorded_requests` from the folder. Raises NotPublished for any other request."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder or Path()
@@ -73,7 +73,7 @@ class Recorded:
 
 
 def _address(entry: Mapping[str, Any]) -> str:
-    """The address in a `request_url`, without a leading method or trailing remarks, and the file as its fragment."""
+    """Return the address in a `request_url` without method and remarks, and with the file as its fragment."""
     match = re.search(r"https?://\S+", entry.get("request_url") or "")
     url = match.group().replace("{", "%7B").replace("}", "%7D") if match else "recorded:"
     return f"{url}#{entry['file']}"

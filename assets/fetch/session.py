@@ -1,6 +1,6 @@
-"""The polite session: keeps each publisher's rate limit, retries what may pass, and types every refusal.
+"""Send requests within each publisher's rate limit, retry temporary failures, and type every refusal.
 
-Bytes travel by the transport that is passed in: `live`, `recorded`, or `assets.simulated`.
+The transport is passed in: `live`, `recorded`, or `assets.simulated`.
 """
 
 from __future__ import annotations
@@ -34,30 +34,33 @@ from warehouse.market.feeds import Feed, Request
 
 ATTEMPTS = 3
 PATIENCE = 60.0
-"""Seconds after the first attempt in which another may begin; a later run tries again."""
+"""Seconds after the first attempt in which another attempt may begin. A later run tries again."""
 SLOW = 15.0
 """An attempt that failed after this many seconds is not repeated: retries do not help an overloaded host."""
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524})
-"""Temporary statuses; 52x are Cloudflare's for an origin that does not answer."""
+"""Temporary statuses. Cloudflare uses 52x for an origin that does not respond."""
 THROTTLED_ATTEMPTS, THROTTLED_PATIENCE = 5, 90.0
-"""The same for a request that was one too many: longer than the minute over which publishers count."""
+"""The attempts and patience for a rate-limited request: longer than the minute over which publishers count."""
 TOO_MANY_PAUSE = 5.0
-"""Seconds, doubled at each attempt, before a request that was one too many is repeated.
+"""Seconds, doubled at each attempt, before a rate-limited request is repeated.
 
-CAISO OASIS answers 429 with "retry your request after 5 seconds" in its body and no Retry-After; NEMWEB answers 403 to
-bursts (https://github.com/opennem/opennem/issues/474).
+CAISO OASIS returns 429 with "retry your request after 5 seconds" in its body and without Retry-After. NEMWEB returns
+403 to bursts (https://github.com/opennem/opennem/issues/474).
 """
 
 THROTTLED_403 = ": too many requests at once, or none from this address"
 AMERICAN_ONLY = ("ercot.com",)
-"""Domains whose firewall answers 403 to addresses outside the United States, whatever the key
-(https://github.com/ercot/api-specs/discussions/85)."""
+"""Domains whose firewall returns 403 to addresses outside the United States, whatever the key
+(https://github.com/ercot/api-specs/discussions/85).
+"""
 ABROAD_403 = ": it refuses addresses outside the United States"
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A publisher's reply: any status, header names in lower case, the body without transfer and content codings."""
+    """A publisher's reply with any status, header names in lower case, and the body without transfer and content
+    codings.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -65,15 +68,15 @@ class Reply:
 
 
 Transport = Callable[[Request, Credentials], Reply]
-"""Sends one request and returns the reply of whatever status.
+"""A function that sends one request and returns the reply with any status.
 
-Raises FeedUnavailable where nothing answered or the answer broke off, FeedChanged where it is too long.
+Raises FeedUnavailable if the response is missing or incomplete, FeedChanged if it is too long.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """An answer to keep; request and body hold no secret."""
+    """A response to archive. Request and body contain no secret."""
 
     request: Request
     body: bytes
@@ -82,10 +85,11 @@ class Fetched:
 
 
 class Session:
-    """Sends requests to publishers, for all threads of one process.
+    """A session that sends requests to publishers, for all threads of one process.
 
-    `environ` holds the credentials of a live session. None means that the transport uses no network: no credentials, no
-    rate limit, one attempt. `rate_limits`: None keeps the limits in this process.
+    `environ` contains the credentials of a live session. None means that the transport uses no network: the session
+    needs no credentials, applies no rate limit and makes one attempt. If `rate_limits` is None, the limits apply to
+    this process.
     """
 
     def __init__(
@@ -106,7 +110,7 @@ class Session:
         self._token_lock = threading.Lock()
 
     def ask(self, request: Request) -> Fetched:
-        """The publisher's answer to one request. Raises the leaves of FeedError, with no secret in their text."""
+        """Return the publisher's response to `request`. Raises the leaves of FeedError, without secrets in the text."""
         credentials = self._credentials(request)
         reply = self._reply(request, credentials)
         return Fetched(request, scrub(reply.body, credentials.values), self._now())
@@ -127,7 +131,7 @@ class Session:
         return outcome
 
     def _attempt(self, request: Request, credentials: Credentials) -> Reply | _Passing:
-        """A good reply, or a failure that may pass. Raises failures that a retry cannot cure."""
+        """Return a good reply, or a failure that may be temporary. Raises failures that a retry cannot cure."""
         addressed = _addressed(request, self._environ or {})
         terms = source(_publisher(request))
         self._rate_limits.take(terms.code, terms.requests_per_minute, terms.min_interval_s)
@@ -146,7 +150,7 @@ class Session:
         return _good(request, reply)
 
     def _pause(self, request: Request, outcome: _Passing, attempt: int) -> float:
-        """Seconds before the next attempt: doubling with jitter, at least Retry-After."""
+        """Return the seconds before the next attempt: doubling with jitter, at least Retry-After."""
         backoff = 2.0 ** (attempt - 1) * (0.5 + self._chance())
         least = TOO_MANY_PAUSE * 2.0 ** (attempt - 1) if outcome.throttled else 0.0
         demanded = least if outcome.failure.retry_after is None else outcome.failure.retry_after
@@ -165,14 +169,14 @@ class Session:
         return credentials
 
     def _token(self, service: TokenService, request: Request, user: str, password: str) -> str:
-        """A bearer token, obtained once and used until shortly before it expires."""
+        """Return a bearer token, obtained once and used until shortly before it expires."""
         with self._token_lock:
             token, until = self._tokens.get((service.url, user), ("", 0.0))
             if self._tick() < until:
                 return token
             try:
                 reply = self._reply(*token_request(service, request, user, password))
-            except FeedChanged:  # a wrong password is answered with 400
+            except FeedChanged:  # the service responds to a wrong password with 400
                 raise CredentialsMissing(names_of(request.secrets), refused=True) from None
             token = token_in(service, reply.body)
             self._tokens[service.url, user] = token, self._tick() + service.seconds
@@ -181,22 +185,24 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class _Passing:
-    """A temporary failure after `seconds`; `status` None: nothing answered."""
+    """A temporary failure after `seconds`. If `status` is None, the host did not respond."""
 
     failure: FeedUnavailable
     status: int | None
     seconds: float
     throttled: bool = False
-    """The publisher got one request too many."""
+    """Whether the publisher received too many requests."""
 
 
 def with_query(url: str, params: Sequence[tuple[str, str]]) -> str:
-    """The address with these parameters appended."""
+    """Return the address with these parameters appended."""
     return url + ("&" if "?" in url else "?") + urlencode(params) if params else url
 
 
 def _addressed(request: Request, environ: Mapping[str, str]) -> Request:
-    """The request at the address that the owner names for its source. Raises FeedUnavailable for what is no address."""
+    """Return the request at the operator's own address for its source, if set. Raises FeedUnavailable for a bad
+    address.
+    """
     name = source(_publisher(request)).endpoint_env
     url = environ.get(name, "").strip() if name else ""
     if not url:
@@ -211,12 +217,12 @@ def _host(request: Request) -> str:
 
 
 def _publisher(request: Request) -> str:
-    """The source's code."""
+    """Return the code of the request's source."""
     return request.feed.split(".")[0]
 
 
 def _good(request: Request, reply: Reply) -> Reply:
-    """The reply if its status is a success. Raises the FeedError that the status means."""
+    """Return the reply if its status is a success. Raises the FeedError that the status means."""
     if 200 <= reply.status < 300:
         return reply
     raise _refusal(request, reply)
@@ -244,7 +250,7 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
 
 
 def _absent(request: Request, reply: Reply) -> FeedError:
-    """What 404 means: of a file, that it is not there yet; of a question, an outage, unless the body says no data."""
+    """Return the meaning of a 404: a file is not there yet; a query has an outage, unless the body reports no data."""
     text = f"{_host(request)} answers {reply.status}"
     if any(feed.files for feed in _feeds(request)):
         return NotPublished(f"{text}: not there")
@@ -252,8 +258,10 @@ def _absent(request: Request, reply: Reply) -> FeedError:
 
 
 def _nothing(request: Request, reply: Reply) -> NotPublished | None:
-    """The feed's own reading of a refusal that says no data, which ENTSO-E answered with 400 for years (entsoe-py) and
-    Energy-Charts answers with 404."""
+    """Return the feed's own reading of a refusal that means no data, or None.
+
+    ENTSO-E sent such refusals with 400 for years (entsoe-py), and Energy-Charts sends them with 404.
+    """
     try:
         for feed in _feeds(request):
             if reply.body.strip():
@@ -266,12 +274,12 @@ def _nothing(request: Request, reply: Reply) -> NotPublished | None:
 
 
 def _feeds(request: Request) -> list[Feed]:
-    """The feed of a request, if its source has it."""
+    """Return the feed of a request, if its source has it."""
     return [feed for feed in source(_publisher(request)).feeds if feed.id == request.feed]
 
 
 def _retry_after(text: str | None) -> float | None:
-    """Seconds, from either form of the header; any other text counts as absent."""
+    """Return the seconds in either form of the header, or None for any other text."""
     if text is None:
         return None
     try:

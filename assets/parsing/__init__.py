@@ -1,1 +1,1 @@
-"""What parsers share: bodies, columns, time stamps, clocks, days, totals. Pure functions of bytes and values."""
+"""Share functions among parsers: bodies, columns, time stamps, clocks, days, totals. They only use bytes and values."""

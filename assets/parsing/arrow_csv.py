@@ -1,4 +1,4 @@
-"""CSV of thousands of lines, read by Arrow, of which a few columns are wanted."""
+"""Read a few columns of CSV files with thousands of lines, by Arrow."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from pyarrow import csv
 from warehouse.errors import FeedChanged
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
-"""The type of texts, of which a file has few that differ."""
+"""The type of texts with few distinct values."""
 
-# While it reads Arrow catches signals itself, and loses one in ten: its thread for them looks too late. A run that is
-# cancelled would go on to its end. No file takes so long that a signal could not wait for it.
+# While it reads, Arrow catches signals itself and loses one in ten, because its thread checks for them too late. A
+# cancelled run would then continue to its end. A signal can wait until any file is read.
 pa.enable_signal_handlers(False)
 
 
 def read(what: str, lines: bytes, header: Sequence[str], types: Mapping[str, pa.DataType]) -> pa.Table:
-    """The columns in `types` of lines below a header, empty figures null. Raises FeedChanged, which names `what`."""
+    """Return the columns in `types` of lines below a header, empty values as null. Raises FeedChanged, which names
+    `what`.
+    """
     try:
         return csv.read_csv(
             pa.BufferReader(lines),

@@ -1,7 +1,7 @@
-"""Opening a publisher's body: JSON, CSV by header, bounded zips, XML without entities. What rows mean: see each source.
+"""Open a publisher's body: JSON, CSV by header, bounded zips, XML without entities.
 
-Every failure is FeedChanged (or NotPublished for an empty body, FeedUnavailable for an outage told in JSON), with one
-line that says what is wrong.
+Each source knows what its rows mean. Every failure is FeedChanged (or NotPublished for an empty body, FeedUnavailable
+for an outage reported in JSON), with one line that describes it.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ BROKEN_ZIP = (
     struct.error,
     lzma.LZMAError,
 )
-"""What Python's zipfile raises for one or another broken zip."""
+"""The errors that Python's zipfile raises for broken zips."""
 ZIP_MEMBERS = 10_000
 ZIP_BYTES = 512_000_000
 ZIP_DEPTH = 3
-"""A week of trading reports is a zip of 2,016 zips with a file each; what unfolds far beyond that is refused."""
+"""Limits of a zip. A week of trading reports is a zip of 2,016 zips with a file each; far larger content is rejected.
+"""
 
 
 def text_of(body: bytes) -> str:
-    """The body as UTF-8 text without BOM.
+    """Return the body as UTF-8 text without BOM.
 
-    Raises NotPublished when empty, FeedChanged for bytes that are no text, FeedUnavailable for an outage told in JSON.
+    Raises NotPublished for an empty body, FeedChanged for bytes that are not text, FeedUnavailable for an outage in
+    JSON.
     """
     if not body.strip():
         raise NotPublished("empty body")
@@ -58,7 +60,7 @@ def text_of(body: bytes) -> str:
 
 
 def no_html(text: str) -> str:
-    """The text, unless it is a web page (an error page answered with 200). Raises FeedChanged."""
+    """Return the text. Raises FeedChanged for a web page (an error page with status 200)."""
     head = text[:300].lstrip().lower()
     if head.startswith(("<!doctype html", "<html")) or "<html" in head:
         raise FeedChanged("a web page instead of the feed")
@@ -66,9 +68,9 @@ def no_html(text: str) -> str:
 
 
 def json_of(body: bytes) -> Any:
-    """The decoded JSON value.
+    """Return the decoded JSON value.
 
-    NaN, Infinity and numbers beyond a double are refused. Raises FeedChanged, NotPublished.
+    NaN, Infinity and numbers beyond a double are rejected. Raises FeedChanged, NotPublished.
     """
     try:
         return orjson.loads(no_html(text_of(body)))
@@ -77,7 +79,7 @@ def json_of(body: bytes) -> Any:
 
 
 def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> Any:
-    """`value[name]`, which must be there and of that type. Raises FeedChanged."""
+    """Return `value[name]`, which must exist and be of type `kind`. Raises FeedChanged."""
     if not isinstance(value, dict) or name not in value:
         raise FeedChanged(f"no member {name!r}")
     content = value[name]
@@ -87,7 +89,7 @@ def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> 
 
 
 def number(text: object, what: str) -> float:
-    """A finite float from a JSON number or a decimal string ("1,234.5" too, not "29,84"). Raises FeedChanged."""
+    """Return a finite float from a JSON number or a decimal string ("1,234.5" too, not "29,84"). Raises FeedChanged."""
     if isinstance(text, bool) or not isinstance(text, int | float | str) or _foreign(text):
         raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number")
     try:
@@ -100,22 +102,23 @@ def number(text: object, what: str) -> float:
 
 
 def reading(value: object, what: str) -> float | None:
-    """As `number`, but None for no reading: null, or a text of nothing but blanks. Raises FeedChanged."""
+    """Return `number` of `value`, or None for a missing reading: null or a blank text. Raises FeedChanged."""
     return None if value is None or (isinstance(value, str) and not value.strip()) else number(value, what)
 
 
 def _foreign(text: object) -> bool:
-    """Whether a text is no number of ours, though `float` takes it, or does without its commas: 8_8, ８８, 29,84."""
+    """Check for a text that `float` accepts, also without its commas, but feeds do not use: 8_8, ８８, 29,84."""
     if not isinstance(text, str):
         return False
     return "_" in text or not text.isascii() or ("," in text and _THOUSANDS.fullmatch(text.strip()) is None)
 
 
 def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str]]]:
-    """The header's names without blanks and quotes, and the lines below as cells as they stand, without blank lines.
+    """Return the header's names without blanks and quotes, and the unchanged cells of the lines below, without blank
+    lines.
 
-    Raises FeedChanged where a column comes twice, a line is longer or shorter than the header, or a quote does not end
-    (a body cut in the middle of a line).
+    Raises FeedChanged for a repeated column, a line longer or shorter than the header, or an unended quote (a body
+    truncated within a line).
     """
     reader = _cells(no_html(text), delimiter)
     try:
@@ -128,7 +131,7 @@ def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str
 
 
 def _cells(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Splitting is three times as fast as the reader, and the same where nothing is quoted."""
+    """Splitting is three times as fast as the reader, with the same result if the text has no quotes."""
     if '"' in text:
         return csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     return (line.split(delimiter) for line in text.replace("\r\n", "\n").split("\n"))
@@ -146,7 +149,7 @@ def _lines(reader: Iterator[list[str]], width: int) -> Iterator[list[str]]:
 
 
 def columns(header: Sequence[str], *required: str) -> list[int]:
-    """Where each required name stands in a header. Raises FeedChanged naming the missing ones."""
+    """Return the position of each required name in a header. Raises FeedChanged with the missing names."""
     missing = [name for name in required if name not in header]
     if missing:
         raise FeedChanged(f"no column {', '.join(missing)} in {', '.join(header)[:200]}")
@@ -154,21 +157,23 @@ def columns(header: Sequence[str], *required: str) -> list[int]:
 
 
 def without_cut_cell(text: str) -> str:
-    """The text with the last cell of an unended last line emptied: a body cut inside it would show a shorter number."""
+    """Return the text without the last cell of an unended last line. A body truncated inside it would show a shorter
+    number.
+    """
     line = text.rfind("\n") + 1
     return text if line == len(text) else text[: max(line, text.rfind(",", line) + 1)]
 
 
 def only_lines_with(word: str, text: str) -> str:
-    """The first line and those that hold a word: a market's file has thousands of nodes, of which one is ours."""
+    """Return the first line and those that contain `word`. A market's file has thousands of nodes; emds reads few."""
     head, _, rest = text.partition("\n")
     return "\n".join([head, *(line for line in rest.split("\n") if word in line)])
 
 
 def xml_of(body: bytes) -> etree._Element:
-    """The root element; no DTD, no entities, no network, bounded depth. Raises FeedChanged, NotPublished."""
+    """Return the root element: no DTD, no entities, no network, bounded depth. Raises FeedChanged, NotPublished."""
     if is_json(body):
-        text_of(body)  # a gateway's outage
+        text_of(body)  # raises for a gateway's outage
     if not body.strip():
         raise NotPublished("empty body")
     if b"<!DOCTYPE" in body[:2000] or b"<!ENTITY" in body:
@@ -184,37 +189,37 @@ def xml_of(body: bytes) -> etree._Element:
 
 
 def local(element: etree._Element) -> str:
-    """The element's name without its namespace: versions of a schema differ in nothing else."""
+    """Return the element's name without its namespace, in which the versions of a schema differ."""
     return str(element.tag).rpartition("}")[2]
 
 
 def is_json(body: bytes) -> bool:
-    """Whether a body begins as a JSON object or list does."""
+    """Check whether a body begins like a JSON object or list."""
     return body[:64].lstrip(b"\xef\xbb\xbf \r\n\t").startswith((b"{", b"["))
 
 
 def is_zip(body: bytes) -> bool:
-    """Whether a body begins as a zip does, also one without members."""
+    """Check whether a body begins like a zip, also like an empty zip."""
     return body[:4] in (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def unzipped(body: bytes, depth: int = ZIP_DEPTH) -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of every file in a zip, zips inside it opened too; bounded in depth, count and size.
+    """Yield the name and bytes of every file in a zip and in the zips inside it, bounded in depth, count and size.
 
-    Names are only labels: nothing is ever written under them. Raises FeedChanged.
+    Names are only labels and never become paths on the disk. Raises FeedChanged.
     """
     yield from _unzipped(body, depth, [ZIP_MEMBERS, ZIP_BYTES])
 
 
 def lines_of(body: bytes) -> Iterator[str]:
-    """The lines of a text, or of the one file in a zip, one by one: a long file is never whole in memory.
+    """Yield the lines of a text, or of the only file in a zip. A long file is never whole in memory.
 
-    Raises FeedChanged for a broken zip and for bytes that are no UTF-8 text, NotPublished for an empty body.
+    Raises FeedChanged for a broken zip and for bytes that are not UTF-8 text, NotPublished for an empty body.
     """
     if not body.strip():
         raise NotPublished("empty body")
     if is_json(body):
-        text_of(body)  # a gateway's outage
+        text_of(body)  # raises for a gateway's outage
     try:
         with ExitStack() as opened:
             stream: IO[bytes] = io.BytesIO(body)
@@ -232,14 +237,15 @@ def lines_of(body: bytes) -> Iterator[str]:
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, body: bytes) -> bytes:
-    """A member's bytes, whole by the checksum of the central directory or else by that of the member's own header:
+    """Return a member's bytes, verified by the checksum of the central directory or else of the member's own header.
+
     ERCOT's archive has zips in which only the latter is right (https://github.com/gridstatus/gridstatus/issues/936).
     """
     try:
         return _read(archive, entry)
     except zipfile.BadZipFile:
         own = int.from_bytes(body[entry.header_offset + 14 : entry.header_offset + 18], "little")
-        if own in (0, entry.CRC):  # 0: it stands behind the member
+        if own in (0, entry.CRC):  # 0: the checksum follows the member
             raise
         entry.CRC = own
         return _read(archive, entry)
@@ -254,13 +260,13 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
 
 
 def _unzipped(body: bytes, depth: int, left: list[int]) -> Iterator[tuple[str, bytes]]:
-    """`left`: how many members and bytes the body may still unfold into."""
+    """Yield names and bytes. `left` is the number of members and bytes that the body may still unpack to."""
     if depth <= 0:
         raise FeedChanged("zips nested too deep")
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             for entry in archive.infolist():
-                if entry.filename.endswith("/"):  # is_dir() trips over an empty name
+                if entry.filename.endswith("/"):  # is_dir() fails on an empty name
                     continue
                 left[:] = left[0] - 1, left[1] - entry.file_size
                 if min(left) < 0:

@@ -1,7 +1,7 @@
-"""Wall clocks turned into instants (Unix seconds UTC): local clocks with their changes, and fixed ones.
+"""Convert wall clocks to times (Unix seconds UTC): local clocks with their changes, and fixed ones.
 
-How publishers spell a time: see `stamps`. A wall clock is given as a date and seconds after its midnight, or as `wall`
-seconds: those of the epoch if the clock were UTC.
+For the formats of a time see `stamps`. A wall clock is given as a date and seconds after its midnight, or as `wall`
+seconds: the Unix seconds if the clock were UTC.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from warehouse.errors import BadWindow, FeedChanged
 from warehouse.market.clock import DAY, MarketDay, is_ambiguous, local_instant
 
 EARLIEST, LATEST = 631152000, 4102444800
-"""From 1990 until the end of 2099: no market of ours is older, and an instant beyond them is a broken digit."""
+"""From 1990 to the end of 2099. All markets are younger, and a time outside this range has a broken digit."""
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  both ends of every difference are naive
 
 
 def plausible(ts: int, what: object) -> int:
-    """The instant (or wall seconds) itself, if it lies between 1990 and 2099. Raises FeedChanged."""
+    """Return `ts`, which may be wall seconds, if it is between 1990 and 2099. Raises FeedChanged."""
     if not EARLIEST <= ts < LATEST:
         raise FeedChanged(f"{str(what)[:40]!r} is no instant of a market")
     return ts
 
 
 def wall_instant(day: date, seconds: int, tz: str, second_pass: bool = False) -> int:
-    """The instant at which the wall clock of `tz` shows so many seconds after midnight of `day` (0..86400).
+    """Return the time at which the wall clock of `tz` shows `seconds` after midnight of `day` (0..86400).
 
-    `second_pass` picks the later of the repeated autumn hour. Raises FeedChanged for an hour that spring skips.
+    `second_pass` selects the later of the repeated autumn hour. Raises FeedChanged for an hour that spring skips.
     """
     try:
         wall = datetime(day.year, day.month, day.day) + timedelta(seconds=seconds)  # noqa: DTZ001  placed by the next line
@@ -38,7 +38,7 @@ def wall_instant(day: date, seconds: int, tz: str, second_pass: bool = False) ->
 
 
 def fixed_instant(day: date, seconds: int, offset_hours: int) -> int:
-    """The instant so many seconds after midnight of `day` on a clock `offset_hours` from UTC all year.
+    """Return the time `seconds` after midnight of `day` on a clock `offset_hours` from UTC all year.
 
     Raises FeedChanged.
     """
@@ -47,10 +47,10 @@ def fixed_instant(day: date, seconds: int, offset_hours: int) -> int:
 
 
 def instants(walls: Sequence[int], tz: str) -> list[int | None]:
-    """The instants of one series' wall seconds, in the order of the file; None where the repeated hour is ambiguous.
+    """Return the times of one series' wall seconds, in file order, with None if the repeated hour is ambiguous.
 
-    The repeated hour comes twice, the earlier pass first; a running day may have come no further than the first pass.
-    Lines in any other order do not say which pass they belong to. Raises FeedChanged for an hour that spring skips.
+    The repeated hour appears twice, the earlier pass first. A current day may end within the first pass. Lines in any
+    other order do not show which pass they belong to. Raises FeedChanged for an hour that spring skips.
     """
     shifts = {number: _shift(number, tz) for number in {wall // DAY for wall in walls}}
     if None not in shifts.values():
@@ -75,13 +75,13 @@ def _placed(wall: int, tz: str, second_pass: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def _shift(number: int, tz: str) -> int | None:
-    """Seconds from wall clock to instant on a day of 24 hours; None on the days that change the clock."""
+    """Return the seconds from wall clock to UTC on a day of 24 hours, or None on the days that change the clock."""
     day = MarketDay(date(1970, 1, 1) + timedelta(days=number), tz)
     return day.start - number * DAY if day.end - day.start == DAY else None
 
 
 def repeated(walls: Sequence[int], tz: str) -> set[int]:
-    """The positions of the wall seconds that lie in an hour which autumn repeats."""
+    """Return the positions of the wall seconds inside an hour that autumn repeats."""
     changing = {number for number in {wall // DAY for wall in walls} if _shift(number, tz) is None}
     if not changing:
         return set()
@@ -93,17 +93,17 @@ def repeated(walls: Sequence[int], tz: str) -> set[int]:
 
 
 def _passes(walls: Sequence[int], tz: str) -> list[int | None]:
-    """Per stamp: 1 in the second pass of a repeated hour, else 0; None where the order does not say."""
+    """Return, per stamp, 1 in the second pass of a repeated hour, else 0, or None if the order does not show it."""
     doubtful = repeated(walls, tz)
     passes: list[int | None] = [0] * len(walls)
     if not doubtful:
         return passes
-    # Where stamps step back or stand still, the second pass begins.
+    # The second pass begins at a stamp that is not later than the one before it.
     steps = [i for i in range(1, len(walls)) if walls[i] <= walls[i - 1]]
     inside = [i for i in steps if i in doubtful and i - 1 in doubtful]
     first, last = min(doubtful), max(doubtful)
     in_one_piece = last - first + 1 == len(doubtful)
-    in_place = not {first, last + 1} & {*steps}  # between what comes before that hour and what comes after
+    in_place = not {first, last + 1} & {*steps}  # between the lines before that hour and those after it
     if len(inside) == 1 and in_one_piece and in_place:
         return [1 if i in doubtful and i >= inside[0] else 0 for i in range(len(walls))]
     running = not steps and len(walls) - 1 in doubtful

@@ -1,6 +1,6 @@
-"""Columns of readings: texts turned into floats at once, and readings left out on purpose, which are counted.
+"""Convert columns of texts to floats at once, and count the readings that are left out on purpose.
 
-A call for every cell costs more than the reading itself. A parser moves nothing and hides nothing.
+A call per cell costs more than reading the value. A parser does not move or hide any reading.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ Columns = tuple[list[int], list[float]]
 
 
 def filled(ts: Sequence[int], values: Sequence[float | None]) -> Columns:
-    """The readings that have a value."""
+    """Return the readings that have a value."""
     pairs = [(at, value) for at, value in zip(ts, values, strict=True) if value is not None]
     return [at for at, _ in pairs], [value for _, value in pairs]
 
 
 def extend_filled(rows: Rows, key: SeriesKey, readings: Iterable[tuple[int, float | None]]) -> None:
-    """Adds the readings that have a value."""
+    """Add the readings that have a value to `rows`."""
     known = [(at, value) for at, value in readings if value is not None]
     rows.extend(key, [at for at, _ in known], [value for _, value in known])
 
 
 def keep(rows: Rows, ts: Sequence[int], values: Sequence[float], chosen: Callable[[int], bool], reason: str) -> Columns:
-    """The readings whose stamp is wanted; the others are counted under `reason`."""
+    """Return the readings whose stamp is `chosen`, and count the others under `reason`."""
     pairs = [(at, value) for at, value in zip(ts, values, strict=True) if chosen(at)]
     drop(rows, reason, len(ts) - len(pairs))
     return [at for at, _ in pairs], [value for _, value in pairs]
 
 
 def on_grid(rows: Rows, ts: Sequence[int], values: Sequence[float]) -> Columns:
-    """The readings of whole five-minute stamps; 00:07:34 is dropped, never moved."""
-    # One call for all: a remainder each was a sixth of parsing New York's load.
+    """Return the readings at whole five-minute stamps. A stamp such as 00:07:34 is dropped, never moved."""
+    # One call covers all: a remainder per stamp was a sixth of the time to parse New York's load.
     if len(ts) == len(values) and gcd(FIVE_MINUTES, *ts) == FIVE_MINUTES:
         return list(ts), list(values)
     return keep(rows, ts, values, lambda at: at % FIVE_MINUTES == 0, "off the five-minute grid")
 
 
 def drop(rows: Rows, reason: str, count: int) -> None:
-    """Counts readings left out."""
+    """Count readings that are left out."""
     if count:
         rows.dropped[reason] += count
 
 
 def floats(texts: Sequence[str], what: str) -> list[float]:
-    """The texts as floats; `Rows.extend` checks that they are finite. Raises FeedChanged."""
+    """Return the texts as floats. `Rows.extend` checks that they are finite. Raises FeedChanged."""
     joined = "".join(texts)
     if "_" in joined or not joined.isascii():  # Python reads 8_8 and ８８ as numbers
         raise FeedChanged(f"{what}: a value is no number")
@@ -60,7 +60,7 @@ def floats(texts: Sequence[str], what: str) -> list[float]:
 
 
 def positions(texts: Sequence[str]) -> list[int]:
-    """The texts as whole numbers without sign. Raises FeedChanged."""
+    """Return the texts as whole numbers without sign. Raises FeedChanged."""
     joined = "".join(texts)
     if not (joined.isascii() and joined.isdigit()) or "" in texts or len(joined) > 12 * len(texts):
         raise FeedChanged("a position is no number")

@@ -1,4 +1,4 @@
-"""Market days as requests see them: how long ago a day was, and which days one request can cover."""
+"""Group market days for requests: how long ago a day was, and which days one request can cover."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from warehouse.market.clock import MarketDay
 
 
 def age(day: MarketDay, now: int) -> int:
-    """How many days before the instant `now` a market day was: 0 today, -1 tomorrow."""
+    """Return how many days before the time `now` a market day was: 0 today, -1 tomorrow."""
     return (MarketDay.at(now, day.tz).day - day.day).days
 
 
 def runs(days: Sequence[MarketDay], longest: int, longest_s: float = inf) -> list[list[MarketDay]]:
-    """The days, each once and in order, as runs of consecutive days, none of more days or seconds than these.
+    """Return the distinct days in order, as runs of consecutive days of at most `longest` days and `longest_s` seconds.
 
-    The seconds are for publishers whose limit is a length of time: seven days with the autumn change are an hour
-    longer.
+    The seconds are for publishers that limit the duration: seven days with the autumn change are an hour longer.
     """
     blocks: list[list[MarketDay]] = []
     for day in sorted(set(days)):
@@ -32,5 +31,5 @@ def runs(days: Sequence[MarketDay], longest: int, longest_s: float = inf) -> lis
 
 
 def months(days: Sequence[MarketDay]) -> list[tuple[date, ...]]:
-    """The days, each once and in order, month by month: what monthly files are asked for."""
+    """Return the distinct days in order, grouped by month, as requests for monthly files need them."""
     return [tuple(month) for _, month in groupby(sorted({d.day for d in days}), key=lambda day: (day.year, day.month))]

@@ -1,15 +1,15 @@
-"""Lists to which the world adds members: ties, fuels, regions, providers, balancing authorities, load zones, borders.
+"""Look up the members of lists that grow: interconnectors, fuels, regions, providers, balancing authorities, borders.
 
-One rule holds for all of them: a total is kept if it is correct without the name of a member that is not in its table,
-and the missing name is reported. Each list states in `costs` what such a member costs:
+One rule applies to all of them. A total is kept if it is correct without the name of a member that is missing in its
+table. The missing name is reported. Each list states in `costs` what such a member costs:
 
-- its name: the row states a number and a sign that belong to the total. It is stored under the publisher's code;
-- its rows: no total here is their sum, because the publisher states the total itself or there is none;
+- its name: the row states a number and a sign that belong to the total. It is stored under the publisher's code.
+- its rows: no total here is their sum, because the publisher states the total itself or there is none.
 - the total: the member may repeat another one under a new name, or its sign is not known. Its rows are left out, and
-  its instants have no total.
+  its intervals have no total.
 
-The rest of the body is kept. The name is an error finding, which status, `emds doctor`, the check `plausible` and the
-alerts show for as long as the publisher's responses hold it. An unknown column, unit or currency is a FeedChanged.
+The rest of the body is kept. The name is an error finding. Status, `emds doctor`, the check `plausible` and the alerts
+show it for as long as the publisher's responses contain it. An unknown column, unit or currency is a FeedChanged.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ T = TypeVar("T")
 
 
 class Tie(NamedTuple):
-    """What lies beyond a tie, and its line in the geographic layer (else the publisher's own name for it)."""
+    """The area beyond an interconnector, and its line in the geographic layer (else the publisher's name for it)."""
 
     counterparty: str
     link: str
     since: int = 0
-    """From when on there is no net without it, Unix seconds: the first instant at which it is known to have flowed.
+    """The net needs it from this time on (Unix seconds): the first time at which a flow is known.
 
-    Readings from before count too: it is a part of the net from its first one on.
+    Earlier readings count too: it is a part of the net from its first reading on.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Members(Generic[T]):
-    """A list that grows: what its members are called, and what is known of each by the publisher's name."""
+    """A list that grows: the word for its members, and the known facts by the publisher's name."""
 
     kind: str
-    """One of them, in words: `interface`, `fuel`."""
+    """The word for one member: `interface`, `fuel`."""
     metric: str
     known: Mapping[str, T]
     zone: str = ""
-    """Whose members they are, where all of them are one zone's."""
+    """The zone of the members, if all of them belong to one zone."""
     costs: Literal["name", "rows", "total"] = "rows"
-    """What an unknown one costs. The rows of `name` are stored by the parser, under the publisher's code."""
+    """What an unknown member costs. The parser stores the rows of `name` under the publisher's code."""
 
     def find(
         self, rows: Rows, name: str, instants: Iterable[int], zone: str = "", key: str = "", note: str = ""
     ) -> T | None:
-        """What is known of a member that has readings at these instants; None for an unknown one, which `rows` notes.
+        """Return the facts of a member with readings at `instants`, or None for an unknown one, which `rows` notes.
 
-        `key`: what it is looked up by, where that is not its name. `note` follows the name in the finding.
+        `key` is the key of the look-up if it is not the name. `note` follows the name in the finding.
         """
         key = key or name
         if key in self.known:
@@ -69,6 +69,6 @@ class Members(Generic[T]):
 
 
 def require_known(rows: Rows) -> None:
-    """Raises FeedChanged for a body that has readings, all of them of unknown members."""
+    """Raise FeedChanged for a body that has readings, all of them of unknown members."""
     if rows.unknown and not len(rows):
         raise FeedChanged(f"unknown {', '.join(sorted(member.name for member in rows.unknown))}"[:300])

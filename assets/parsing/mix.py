@@ -1,8 +1,8 @@
-"""Rows of `mix` and `carbon_estimate` from what one response states by code: every mix passes through here.
+"""Build the rows of `mix` and `carbon_estimate` from the readings by code of one response, for every mix.
 
-A publisher's codes that share a fuel are added up. The sum has a row only where every code that the response has for
-this fuel has a value. Storage is the exception: output and consumption are codes of one fuel, the caller negates
-consumption, and where one side has no value the other stands alone.
+A publisher's codes that share a fuel are added up. The sum has a row only if every code of this fuel in the response
+has a value. Storage is the exception: output and consumption are codes of one fuel, and the caller negates consumption.
+If one side has no value, the other is used.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ class MixByCode:
     def __init__(self) -> None:
         self.readings: dict[Code, Readings] = defaultdict(lambda: Readings([], []))
         self.unknown: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
-        """By zone and interval start, generation of codes that are not in the list: for the estimate alone."""
+        """The generation of codes that are not in the list, by zone and interval start. It is for the estimate only."""
 
     def add(self, code: Code, ts: int, megawatts: float) -> None:
         """Add one reading of a code."""
         self.extend(code, [ts], [megawatts])
 
     def extend(self, code: Code, ts: Sequence[int], megawatts: Sequence[float]) -> None:
-        """Add the readings of a code as parallel columns; without any, the response has the code but no value of it."""
+        """Add the readings of a code as parallel columns. Empty columns mean that the response has the code without a
+        value.
+        """
         readings = self.readings[code]
         readings.ts.extend(ts)
         readings.values.extend(megawatts)
@@ -56,8 +58,8 @@ class MixByCode:
 def extend_mix(rows: Rows, by_code: MixByCode, inside: Mapping[str, str] | None = None) -> None:
     """Add the rows of `mix` and `carbon_estimate` of a response, and count the intervals at which a sum lacks a code.
 
-    A code that is stated in another resolution counts as missing in this one. `inside` names, by code, what has a
-    factor of its own though it is stored as part of a fuel: `coal_derived_gas`.
+    A code that is stated in another resolution counts as missing in this one. `inside` names, by code, the sources that
+    have a factor of their own but are stored as part of a fuel: `coal_derived_gas`.
     """
     partial: dict[str, set[int]] = defaultdict(set)
     by_fuel: dict[tuple[str, Fuel], list[Code]] = defaultdict(list)
@@ -83,9 +85,9 @@ def extend_mix(rows: Rows, by_code: MixByCode, inside: Mapping[str, str] | None 
 
 
 def _extend_net(rows: Rows, key: SeriesKey, sides: list[Readings], apart: set[int]) -> None:
-    """Add output minus consumption of a storage fuel; an interval that one side states twice has no row.
+    """Add output minus consumption of a storage fuel. An interval that one side states twice has no row.
 
-    Nor has an instant of `apart`.
+    The times in `apart` have no row either.
     """
     by_side = [undisputed(side.ts, side.values) for side in sides]
     torn = {at for known, side in zip(by_side, sides, strict=True) for at in side.ts if at not in known}
@@ -113,7 +115,7 @@ def _overlaps(by_code: MixByCode, codes: list[Code], resolution: str) -> set[int
 def _extend_estimate(rows: Rows, zone: str, unstored: carbon.Unstored, partial: set[int]) -> None:
     """Add the estimates of a zone, and withdraw earlier ones of the intervals that are refused now.
 
-    `partial` are the instants at which a fuel has no row though one of its codes has a value: they are refused too.
+    At the times in `partial`, a fuel has no row though one of its codes has a value: they are refused too.
     """
     mix = [
         carbon.FuelReadings(str(key.fuel), key.resolution, readings.ts, readings.values)
@@ -132,7 +134,7 @@ def _extend_estimate(rows: Rows, zone: str, unstored: carbon.Unstored, partial: 
 
 
 def _unstored(by_code: MixByCode, zone: str, inside: Mapping[str, str]) -> carbon.Unstored:
-    """Return what the codes of a response say of a zone beside its rows."""
+    """Return what the codes of a response report about a zone beside its rows."""
     parts: dict[str, dict[int, float]] = defaultdict(dict)
     for code, readings in by_code.readings.items():
         if code.zone == zone and code.name in inside:

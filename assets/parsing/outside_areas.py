@@ -1,7 +1,7 @@
-"""Areas beyond our zones, one name each: what the border rows of every feed call them.
+"""Name the areas outside the covered zones, with one name each for the border rows of every feed.
 
-A border row's `counterparty` is a zone id where the area is one of our zones, else a name of this table, so that one
-border reads alike whichever feed it comes from.
+The `counterparty` of a border row is a zone id if the area is a covered zone, else a name of this table. A border thus
+has the same name in every feed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ AMERICAN = {
     "WALC": "Western Area Power Administration - Desert Southwest Region",
     "WAUW": "Western Area Power Administration - Upper Great Plains West",
 }
-"""By the code that Form EIA-930 gives a balancing authority (https://www.eia.gov/electricity/gridmonitor/about)."""
+"""Names by the code that Form EIA-930 gives a balancing authority (https://www.eia.gov/electricity/gridmonitor/about).
+"""
 
 _EUROPEAN = {zone.outside_names[0]: zone.eic for zone in TABLE} | {
     "Albania": "10YAL-KESH-----5",
@@ -66,7 +67,8 @@ _EUROPEAN = {zone.outside_names[0]: zone.eic for zone in TABLE} | {
 }
 EUROPEAN = {name: eic for name, eic in _EUROPEAN.items() if eic not in {zone.eic for zone in ENABLED}}
 """Name -> the code under which ENTSO-E publishes its flows
-(https://www.entsoe.eu/data/energy-identification-codes-eic/)."""
+(https://www.entsoe.eu/data/energy-identification-codes-eic/).
+"""
 
 IRELAND, NORTHERN_IRELAND = "Ireland", "Northern Ireland"
 
@@ -74,18 +76,19 @@ OUTSIDE_AREAS = frozenset({*AMERICAN.values(), *EUROPEAN, IRELAND, NORTHERN_IREL
 
 
 class Announced(NamedTuple):
-    """A border that a cable under construction will open; nobody asks for its flows yet."""
+    """A border that a cable under construction will add. Its flows are not requested yet."""
 
     zones: frozenset[str]
-    """Its ends among our zones."""
+    """Its ends among the covered zones."""
     name: str
     since: int
-    """The earliest instant at which it may flow, Unix seconds."""
+    """The earliest time at which it may flow, Unix seconds."""
 
 
 ANNOUNCED = (
     Announced(frozenset({"FR", "IE"}), f"FR-{IRELAND} (Celtic)", utc_stamp("2028-01-01T00:00Z")),
     Announced(frozenset({"DE-LU"}), "DE-LU-GB (NeuConnect)", utc_stamp("2028-01-01T00:00Z")),
 )
-"""From then on the net of these zones is withheld where it is a sum of borders that are asked for one by one. GB's is
-not: its publisher states every cable unasked."""
+"""After that time the net of these zones is withheld if it is a sum of borders that are requested one by one. GB's net
+is not: its publisher states every cable unrequested.
+"""

@@ -1,4 +1,4 @@
-"""Rate limits and outages that come as a JSON object with status 200, out of a gateway or a cache: ask again later."""
+"""Recognise rate limits and outages that arrive as a JSON object with status 200 from a gateway or a cache."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 from warehouse.errors import FeedUnavailable
 
 LONGEST = 4_000
-"""Characters of an object that says no more than what went wrong."""
+"""The number of characters of an object that only reports an error, at most."""
 _MEMBERS = {
     *("apiversion", "code", "description", "detail", "details", "error", "error_code", "errors", "fault", "help", "id"),
     *("instance", "message", "reason", "request", "requestid", "status", "statuscode", "success", "timestamp"),
@@ -24,7 +24,7 @@ _WAIT = re.compile(r"in (\d{1,5}) seconds", re.ASCII)
 
 
 def refuse_errors(text: str) -> None:
-    """Raises FeedUnavailable for an object that holds no data and says that asking later may help.
+    """Raise FeedUnavailable for an object that contains no data and suggests a later retry.
 
     The publisher's words are left out of the reason: they may repeat the key.
     """

@@ -1,8 +1,8 @@
-"""Publishers' spellings of a time, read: dates, times of day, stamps with and without a zone, epoch numbers.
+"""Parse publishers' formats of a time: dates, times of day, stamps with and without a zone, epoch numbers.
 
-A stamp with a zone becomes an instant (Unix seconds UTC). One without becomes wall seconds, those of the epoch if its
-clock were UTC; the source knows which clock it is and places it (see `clocks`). Every failure is FeedChanged, also for
-a year that no market of ours has seen.
+A stamp with a zone becomes Unix seconds UTC. A stamp without a zone becomes wall seconds: the Unix seconds if its clock
+were UTC. The source knows which clock it is and converts it (see `clocks`). Every failure is FeedChanged, also for a
+year outside all markets.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def utc_stamp(text: object) -> int:
-    """Unix seconds of `2026-08-01T00:30Z`, with or without seconds. Raises FeedChanged."""
+    """Return the Unix seconds of `2026-08-01T00:30Z`, with or without seconds. Raises FeedChanged."""
     if not isinstance(text, str):
         _refuse(text)
     return _day(text[:10]) + _time(text[10:], True)
 
 
 def wall_stamp(text: object) -> int:
-    """Wall seconds of `2026/08/01 00:05:00` or `2021-10-06T15:00:00`. Raises FeedChanged."""
+    """Return the wall seconds of `2026/08/01 00:05:00` or `2021-10-06T15:00:00`. Raises FeedChanged."""
     if not isinstance(text, str):
         _refuse(text)
     return _day(text[:10]) + _time(text[10:], False)
@@ -39,7 +39,9 @@ def wall_stamp(text: object) -> int:
 
 @lru_cache(maxsize=65536)
 def american_stamp(text: str) -> int:
-    """Wall seconds of `4/1/2026 6:00`, `04/01/2026 06:00:00` or `06/04/2026`, month first. Raises FeedChanged."""
+    """Return the wall seconds of `4/1/2026 6:00`, `04/01/2026 06:00:00` or `06/04/2026`, month first. Raises
+    FeedChanged.
+    """
     match = _AMERICAN.fullmatch(text.strip())
     if match is None:
         _refuse(text)
@@ -49,7 +51,7 @@ def american_stamp(text: str) -> int:
     return _midnight(text, year, month, day) + hour * 3600 + minute * 60 + second
 
 
-# Date and time are remembered apart: a year's file has 365 of the one and 288 of the other.
+# Date and time are cached separately: a year's file has 365 dates and 288 times.
 @lru_cache(maxsize=16384)
 def _day(text: str) -> int:
     match = _DATE.fullmatch(text)
@@ -81,11 +83,10 @@ def _refuse(text: object) -> NoReturn:
 
 
 def iso_instant(text: object, tz: str = "UTC") -> int:
-    """The instant of `2026-06-09T04:00:00`, with or without an offset, a blank for the T allowed; cut to whole seconds.
+    """Return the time of `2026-06-09T04:00:00`, with or without an offset, a blank for the T allowed, in whole seconds.
 
-    A stamp without offset is on `tz`.
-
-    `tz` must be a clock that never changes, as UTC or Etc/GMT+5. Raises FeedChanged.
+    A stamp without offset is on `tz`, which must be a clock that never changes, such as UTC or Etc/GMT+5. Raises
+    FeedChanged.
     """
     try:
         moment = datetime.fromisoformat(text)  # type: ignore[arg-type]  # TypeError is caught: JSON gives anything
@@ -96,21 +97,21 @@ def iso_instant(text: object, tz: str = "UTC") -> int:
 
 
 def epoch_instant(number: object) -> int:
-    """The instant of an epoch number, in milliseconds or (below 10^11) seconds. Raises FeedChanged."""
+    """Return the time of an epoch number, in milliseconds or (below 10^11) seconds. Raises FeedChanged."""
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 1e17:
         raise FeedChanged(f"{str(number)[:40]!r} is no epoch")
     return plausible(int(number) if number < 1e11 else int(number) // 1000, number)
 
 
 def american_date(text: str) -> date:
-    """The date of `07/14/2026` or `7/4/2026`, month first. Raises FeedChanged."""
+    """Return the date of `07/14/2026` or `7/4/2026`, month first. Raises FeedChanged."""
     if ":" in text:
         raise FeedChanged(f"{text[:40]!r} is no month/day/year")
     return date.fromordinal(_EPOCH + american_stamp(text) // DAY)
 
 
 def iso_date(text: str) -> date:
-    """The date of `2026-03-08`. Raises FeedChanged."""
+    """Return the date of `2026-03-08`. Raises FeedChanged."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -118,7 +119,7 @@ def iso_date(text: str) -> date:
 
 
 def named_date(text: str) -> date:
-    """The date of `02-Oct-2026`, in English whatever the host's language. Raises FeedChanged."""
+    """Return the date of `02-Oct-2026`, in English whatever the host's language. Raises FeedChanged."""
     try:
         day, name, year = text.strip().split("-")
         return date(int(year), _MONTHS.index(name.lower()) + 1, int(day))
@@ -127,7 +128,7 @@ def named_date(text: str) -> date:
 
 
 def clock_minutes(text: str) -> int:
-    """Minutes after midnight of `16:05`, `9:05` or `16:05:00` (0..1440). Raises FeedChanged."""
+    """Return the minutes after midnight of `16:05`, `9:05` or `16:05:00` (0..1440). Raises FeedChanged."""
     parts = text.strip().split(":")
     if 2 <= len(parts) <= 3 and all(part.isascii() and part.isdigit() and len(part) <= 2 for part in parts):
         minutes = int(parts[0]) * 60 + int(parts[1])

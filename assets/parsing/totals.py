@@ -1,4 +1,4 @@
-"""Sums that are written only where all their parts are there: a zone's demand, a zone's net."""
+"""Sum parts only if all of them are present: a zone's demand, a zone's net."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from assets.parsing.columns import drop
 from warehouse.rows.schema import Readings, Rows, SeriesKey
 
 DIGITS = 6
-"""Decimals of a sum: finer than any publisher prints, coarser than what adding floats leaves behind."""
+"""The decimals of a sum: finer than publishers print, coarser than the error of adding floats."""
 
 
 class Part(NamedTuple):
-    """One part of a sum: its readings as columns of instants and values."""
+    """One part of a sum: its readings as columns of times and values."""
 
     ts: Sequence[int]
     values: Sequence[float]
     since: int = 0
-    """The sum needs it from this instant on (Unix seconds), or from its first reading, whichever is earlier."""
+    """The sum needs the part from this time on (Unix seconds), or from its first reading, whichever is earlier."""
 
 
 def extend_net(rows: Rows, net: SeriesKey, ties: Iterable[tuple[str, str | None, int]]) -> None:
-    """Adds a zone's net: the sum of its ties' rows. A tie: counterparty, link, and since when it counts."""
+    """Add a zone's net to `rows`: the sum of its interconnectors' rows. `ties`: counterparty, link, start."""
     of_ties = [(net._replace(counterparty=area, link=link), since) for area, link, since in ties]
     readings = [(rows.readings.get(key, Readings([], [])), since) for key, since in of_ties]
     extend_total(rows, net, [Part(of_tie.ts, of_tie.values, since) for of_tie, since in readings])
 
 
 class Total(NamedTuple):
-    """The sums by instant, ascending, and how many instants have none."""
+    """The sums by time, ascending, and the number of times without a sum."""
 
     ts: list[int]
     values: list[float]
     incomplete: int
-    """Instants at which a part is missing."""
+    """The number of times at which a part is missing."""
     conflicting: int
-    """Instants at which a part is stated twice with different values."""
+    """The number of times at which a part is stated twice with different values."""
 
 
 def extend_total(rows: Rows, key: SeriesKey, parts: Iterable[Part]) -> None:
-    """Adds the sums of the parts under `key`, but at the instants that `rows` refuses; counts those without a sum."""
+    """Add the sums of the parts under `key`, except at times that `rows` refuses. Count the times without a sum."""
     sums = total(parts)
     refused = rows.refused.get((key.zone, key.metric), set[int]())
     chosen = [(ts, value) for ts, value in zip(sums.ts, sums.values, strict=True) if ts not in refused]
@@ -53,7 +53,7 @@ def extend_total(rows: Rows, key: SeriesKey, parts: Iterable[Part]) -> None:
 
 
 def total(parts: Iterable[Part]) -> Total:
-    """The sums of the parts. No readings, no sums."""
+    """Return the sums of the parts. Without readings there are no sums."""
     summands = list(parts)
     last = max((max(part.ts) for part in summands if part.ts), default=0)
     needed = [part for part in summands if part.ts or part.since <= last]
@@ -76,13 +76,13 @@ def total(parts: Iterable[Part]) -> Total:
 
 
 def _alike(stamps: Sequence[Sequence[int]]) -> bool:
-    """Whether all parts have the same instants, each once and ascending: the common case, and five times as fast."""
+    """Check whether all parts have the same times, unique and ascending. This common case is five times as fast."""
     first = stamps[0]
     return all(ts == first for ts in stamps[1:]) and all(a < b for a, b in pairwise(first))
 
 
 def undisputed(ts: Sequence[int], values: Sequence[float]) -> dict[int, float]:
-    """Value by instant, without the instants that are stated with two values."""
+    """Return the value by time, without the times that are stated with two values."""
     part = dict(zip(ts, values, strict=True))
     if len(part) < len(ts):
         for at in {at for at, value in zip(ts, values, strict=True) if part[at] != value}:
@@ -91,5 +91,5 @@ def undisputed(ts: Sequence[int], values: Sequence[float]) -> dict[int, float]:
 
 
 def summed(values: Iterable[float]) -> float:
-    """The sum, rounded to hide float error."""
+    """Return the sum, rounded to hide float error."""
     return round(fsum(values), DIGITS)

@@ -1,4 +1,4 @@
-"""Every publisher of this folder: one module or package a source, each with one SOURCE value."""
+"""Look up the publishers of this folder: one module or package per source, each with one SOURCE value."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from warehouse.market.feeds import Feed, Source
 
 @cache
 def codes() -> tuple[str, ...]:
-    """The code of every source, in alphabetical order; nothing is imported for it."""
+    """Return the code of every source in alphabetical order, without importing them."""
     return tuple(sorted(m.name for m in iter_modules(__path__) if not m.name.startswith("_")))
 
 
 @cache
 def source(code: str) -> Source:
-    """The source of that code; only its own file is imported. Raises KeyError."""
+    """Return the source of that code. Only its own file is imported. Raises KeyError."""
     if code not in codes():
         raise KeyError(code)
     source_value: Source = import_module(f"{__name__}.{code}").SOURCE
@@ -25,17 +25,17 @@ def source(code: str) -> Source:
 
 
 def sources() -> dict[str, Source]:
-    """Source code -> Source, in alphabetical order."""
+    """Return Source by source code, in alphabetical order."""
     return {code: source(code) for code in codes()}
 
 
 def feeds() -> dict[str, Feed]:
-    """Feed id -> Feed over all sources."""
+    """Return Feed by feed id over all sources."""
     return {feed.id: feed for source in sources().values() for feed in source.feeds}
 
 
 def feed(feed_id: str) -> Feed:
-    """The feed of that id, `aemo.dispatch`; only its source's file is imported. Raises KeyError."""
+    """Return the feed of that id (`aemo.dispatch`). Only its source's file is imported. Raises KeyError."""
     code, _, _ = feed_id.partition(".")
     for product in source(code).feeds:
         if product.id == feed_id:

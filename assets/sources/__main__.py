@@ -32,14 +32,14 @@ COLUMNS = (
 
 
 def write_rows(rows: Rows, out: TextIO) -> None:
-    """Canonical rows as CSV in canonical order; floats in full, empty cells for what does not apply."""
+    """Write canonical rows as CSV in canonical order, floats in full, empty cells for what does not apply."""
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     writer.writerows([getattr(row, name) for name in COLUMNS] for row in rows.sorted())
 
 
 def request_for(feed: Feed, file: Path, zone: str | None, days: tuple[date, ...]) -> Request:
-    """The request that this file answers. Raises CallerError for a zone that the feed does not carry."""
+    """Return the request that `file` contains the response to. Raises CallerError for a zone outside the feed."""
     if zone is not None and zone not in feed.zones:
         raise CallerError(f"{feed.id} carries {', '.join(feed.zones)}, not {zone}")
     return Request(feed.id, file.resolve().as_uri(), days=days, zone=zone, ext=file.suffix.lstrip("."))
@@ -53,7 +53,7 @@ def _feed(feed_id: str) -> Feed:
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    # Without a usage text, argparse reports a wrong use in one line.
+    # Without a usage text, argparse reports wrong use in one line.
     parser = argparse.ArgumentParser(
         "assets.sources",
         usage=argparse.SUPPRESS,
@@ -92,7 +92,7 @@ def _parse(args: argparse.Namespace) -> int:
 
 
 def _units(args: argparse.Namespace) -> int:
-    from assets.sources.aemo import units  # `parse` of other sources does without
+    from assets.sources.aemo import units  # `parse` of other sources does not need it
 
     renewal = units.renew(units.known_units(), args.file.read_bytes())
     units.TABLE.write_text(units.encode(renewal.units))
@@ -103,7 +103,7 @@ def _units(args: argparse.Namespace) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one verb; the exit code."""
+    """Run one verb and return the exit code."""
     try:
         args = _arguments(argv)
         return int(args.run(args))
