@@ -1,1 +1,1 @@
-"""Published documents as one worker holds them, what the catalogue says, freshness, and `/metrics`. No Flask here."""
+"""Serve published documents, the catalogue, source freshness and `/metrics`. This package does not import Flask."""

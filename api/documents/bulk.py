@@ -1,6 +1,7 @@
-"""`/v1/bulk`: the list of month files that may be passed on, what describes it, and each file, whole or by ranges.
+"""Serve `/v1/bulk`: the list of the monthly files that may be redistributed, its descriptions, and each file.
 
-Every row's feed decides what may leave, by the rights of now.
+A file is served whole or by ranges. The current redistribution permissions of the feed of every row decide whether it
+is served.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _list(service: Service, request: HttpRequest, query: QueryValues) -> Respons
             return entry.json(body, simulated).with_headers(_BY_KEY)
         now, base = service.gate.now, service.settings.base_url
         usage, until = service.gate.require_key(request)[1], now + SIGNED_S
-        # A rotated key still works for a day, but URLs are signed with the key that took its place.
+        # A rotated key still works for a day, but URLs are signed with its replacement.
         if (digest := service.gate.keys.current_digest(usage.key)) is None:
             raise invalid()
         files = [
@@ -71,7 +72,7 @@ def _list(service: Service, request: HttpRequest, query: QueryValues) -> Respons
             for file in body["files"]
         ]
         signed = entry.json({**body, "signed_until": until, "files": files}, simulated, caching=[NO_STORE])
-        return replace(signed, headers=[pair for pair in signed.headers if pair[0] != "ETag"])  # nobody stores it
+        return replace(signed, headers=[pair for pair in signed.headers if pair[0] != "ETag"])  # it is not cached
 
 
 def _dataset(
@@ -80,7 +81,7 @@ def _dataset(
     request: HttpRequest,
     _query: QueryValues,
 ) -> Response:
-    """Describe all files at once; computed once for each list."""
+    """Return a description of all files, computed once per list."""
     with service.gate.enter(request) as entry:
         whole, catalogue, base = _whole_list(service), service.documents.catalogue, service.settings.base_url
         described = whole.render(
@@ -90,7 +91,7 @@ def _dataset(
 
 
 def _whole_list(service: Service) -> Document:
-    """Return the list of all files: computed once a publication, and once a day, since months become final."""
+    """Return the list of all files, computed once per publication and once per day, because months become final."""
     documents, catalogue, settings = service.documents, service.documents.catalogue, service.settings
     public_months = documents.get(layout.PUBLIC_MONTHS) if settings.public_url else None
     now, identity = clock.now(), documents.require(layout.MANIFEST).identity
@@ -118,15 +119,15 @@ def _file(service: Service, request: HttpRequest, _query: QueryValues, metric: s
             body = sample(body)
             tag = tag_of(body)
         response = responses.file(request, body, tag, MEDIA["parquet"], headers)
-        # Only whole answers are charged for: one that is paid for is whole.
+        # Only complete responses are charged, so a paid response is always complete.
         return entry.settle(response if entry.method == "payment" else responses.ranged(request, response))
 
 
 def _counted_as(service: Service, stored: str, zone: str, month: str, whole: MonthBytes) -> bytes:
-    """Return the hash by which a file counts once per key and day.
+    """Return the hash under which a file is counted once per key and day.
 
-    Final files of one series and calendar year share one, so that years of history cost few answers. Any other file
-    counts by its bytes.
+    The final files of a series and calendar year share a hash, so that years of history use little of the quota. Other
+    files are counted by their content.
     """
     manifest = service.documents.get(layout.MANIFEST)
     summary = manifest and manifest.decode(Manifest).series.get(f"{stored}/{zone}")
@@ -136,12 +137,12 @@ def _counted_as(service: Service, stored: str, zone: str, month: str, whole: Mon
 
 
 def _final_at(month: str, final_after_days: int) -> int:
-    """Return the instant from which no schedule asks a publisher about a UTC month any more, in Unix seconds."""
+    """Return the time after which no schedule fetches a UTC month again, in Unix seconds."""
     return clock.month_window(month).end + final_after_days * clock.DAY
 
 
 def require_file(service: Service, metric: str, zone: str, month: str) -> MonthBytes:
-    """The month file behind a path. Raises MetricNotAvailable, Withheld, and Problem 404."""
+    """Return the monthly file behind a path. Raises MetricNotAvailable, Withheld and Problem 404."""
     catalogue, stored = service.documents.catalogue, METRICS[metric].value
     catalogue.require_carried(zone, stored, metric)
     catalogue.require_rights(zone, stored, metric)
@@ -155,7 +156,7 @@ def require_file(service: Service, metric: str, zone: str, month: str) -> MonthB
 
 
 def sample(body: bytes) -> bytes:
-    """The newest rows of a month file as a Parquet file, marked in its metadata beside licence and attribution."""
+    """Return the newest rows of a monthly file as Parquet; the metadata marks the sample and keeps the terms."""
     file = pq.ParquetFile(io.BytesIO(body))
     table, footer = file.read(use_threads=False), file.metadata.metadata
     metadata = {name: text for name, text in footer.items() if name in (b"source", b"license", b"attribution")}
@@ -168,7 +169,7 @@ def sample(body: bytes) -> bytes:
 
 
 def selected(whole: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, Any]:
-    """The list's files of some zones and metrics, and of bytes that are new since an instant."""
+    """Return the list with the files of the given zones and metrics whose bytes changed at or after `since`."""
     zones, metrics, since = query["zone"], query["metric"], query["since"]
     stored = {METRICS[metric].value for metric in metrics or METRICS}
     at = first_instant("since", since, zones or ZONES, clock.now()) or 0
@@ -183,9 +184,10 @@ def selected(whole: Mapping[str, Any], query: Mapping[str, Any]) -> dict[str, An
 def list_files(
     documents: DocumentCache, catalogue: Catalogue, base_url: str, now: int, public: Mapping[str, str]
 ) -> dict[str, Any]:
-    """{as_of, docs, count, files}: the month files of readings that may be passed on, by metric, zone and month.
+    """Return {as_of, docs, count, files} for the actual values that may be redistributed, by metric, zone and month.
 
-    `public`: by SHA-256 the public address below which a file lies. Raises Problem 503 before the first publication.
+    `public` maps the SHA-256 of a file to the public URL under which it is stored. Raises Problem 503 before the first
+    publication.
     """
     manifest = documents.require(layout.MANIFEST).decode(Manifest)
     files = []
@@ -194,7 +196,7 @@ def list_files(
         for month, stored in sorted(part.decode(CountedMonths).months.items()) if part else ():
             if not stored.rows or stored.first is None or withheld(catalogue, stored.feeds):
                 continue
-            # A year begins with January, which begins in December of UTC east of Greenwich.
+            # East of Greenwich, January begins in December UTC.
             label = clock.month_of(stored.first + clock.DAY) if metric in YEARLY else month
             file = {
                 "zone": zone,
@@ -216,39 +218,39 @@ def list_files(
 
 
 def stored_month(metric: str, zone: str, month: str) -> str:
-    """The UTC month of the file that is listed under a month."""
+    """Return the UTC month of the file that is listed under `month`."""
     if metric not in YEARLY:
         return month
     return clock.month_of(clock.local_midnight(date.fromisoformat(f"{month}-01"), ZONES[zone].tz))
 
 
 def public_key(entry: Mapping[str, Any]) -> str:
-    """Return the key of a listed file below the public address: these bytes, and never others, lie there.
+    """Return the key of a listed file below the public URL, which always holds the same bytes.
 
-    It begins with Hive partitions, as in a warehouse.
+    The key begins with Hive partitions, as in a warehouse.
     """
     prefix = layout.series_prefix(entry["metric"], entry["zone"])
     return f"{prefix}{entry['month']}.{entry['sha256'][:8]}.parquet"
 
 
 def withheld(catalogue: Catalogue, feeds: Iterable[str]) -> tuple[str, ...]:
-    """Return the sources of those feeds whose rows may not be passed on; an unknown source may not."""
+    """Return the sources of the feeds whose rows must not be redistributed. Unknown sources are included."""
     codes = {feed: feed.partition(".")[0] for feed in sorted(feeds)}
     terms = {feed: catalogue.feeds.get(feed) or catalogue.sources.get(code) for feed, code in codes.items()}
     return tuple(dict.fromkeys(codes[feed] for feed, of in terms.items() if of is None or of.withheld))
 
 
 class MonthBytes(NamedTuple):
-    """A month file's bytes, all of one moment."""
+    """The bytes of a monthly file at a single point in time."""
 
     body: bytes
     sha256: str
     feeds: frozenset[str]
-    """Ids of the feeds of its rows."""
+    """The ids of the feeds of its rows."""
 
 
 def read_month_file(storage: Storage, cache: LruCache, metric: str, zone: str, month: str) -> MonthBytes | None:
-    """Read a month file through the cache; None where there is none. Raises DamagedFile and StorageError."""
+    """Read a monthly file through the cache; return None if it does not exist. Raises DamagedFile and StorageError."""
     key = layout.series(metric, zone, month)
     identity = storage.stat(key)
 

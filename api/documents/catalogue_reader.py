@@ -1,4 +1,4 @@
-"""The catalogue as this worker holds it: what there is, from which feeds, under which licences; what is withheld."""
+"""Read the catalogue as this worker caches it: zones, sources, feeds, licences and withheld feeds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from warehouse.market.zones import ZONES, zone, zones_with
 
 
 class NoCatalogue(StorageError):
-    """Nothing was ever published here."""
+    """The catalogue was never published in this warehouse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """One publication of the catalogue."""
+    """A publication of the catalogue."""
 
     document: Document
     generated: int
@@ -35,15 +35,15 @@ class Catalogue:
     feeds: Mapping[str, CatalogueFeed]
     simulated: bool
     withheld: frozenset[str]
-    """Ids of the feeds whose rows are never served."""
+    """The ids of the feeds whose rows are never served."""
     ranks: Mapping[str, int]
-    """Rank of every feed that may be served."""
+    """The rank of every feed that may be served."""
     filling: Mapping[str, FillProgress]
-    """Progress of a first fill by zone that it has not completed, and of all under the empty name; else empty."""
+    """The progress of the first fill by incomplete zone, and under the empty name of all. Empty after the fill."""
 
     @classmethod
     def parse(cls, document: Document) -> Catalogue:
-        """Return the catalogue of a document. Raises DamagedFile."""
+        """Return the catalogue in a document. Raises DamagedFile."""
         of = document.decode(PublishedCatalogue)
         withheld = of.withheld
         ranks = {feed.id: feed.rank for feed in of.feeds.values() if feed.id not in withheld}
@@ -51,7 +51,7 @@ class Catalogue:
         return cls(document, of.generated, of.zones, of.sources, of.feeds, of.simulated, withheld, ranks, filling)
 
     def entry(self, zone_id: str, stored: str) -> CatalogueSeries | None:
-        """Return the entry of a zone's stored metric; None if no feed provides it."""
+        """Return the entry of a zone's stored metric, None if no feed provides it."""
         of_zone = self.zones.get(zone_id)
         if of_zone is None:
             return None
@@ -63,21 +63,21 @@ class Catalogue:
         return [self.feeds[feed.id] for feed in series.served_feeds] if series else []
 
     def require_carried(self, zone_id: str, stored: str, name: str) -> None:
-        """Raises MetricNotAvailable where no feed carries a zone's stored metric."""
+        """Raise MetricNotAvailable if no feed provides a zone's stored metric."""
         having = tuple(z for z in ZONES if self.entry(z, stored))
         if zone_id not in having:
             raise MetricNotAvailable(zone_id, name, having)
 
     def require_rights(self, zone_id: str, stored: str, name: str) -> None:
-        """Raises Withheld where no feed of a zone's stored metric may be passed on."""
+        """Raise Withheld if no feed of a zone's stored metric may be redistributed."""
         series = self.entry(zone_id, stored)
         if series and series.feeds and not series.served_feeds:
             raise Withheld(zone_id, name, tuple(dict.fromkeys(feed.source for feed in series.feeds)))
 
     def terms(self, zone_id: str, stored: str, codes: frozenset[str], factors: Iterable[str] = ()) -> dict[str, str]:
-        """{license, attribution} of the rows' sources; of all sources of the metric where there are no rows.
+        """Return {license, attribution} of the sources `codes`, or of all sources of the metric if there are no rows.
 
-        Estimates name the sets of `factors` too, by default the current one.
+        Estimates also credit the sets in `factors`, by default the current set.
         """
         if self.simulated or not codes:
             series = self.entry(zone_id, stored)
@@ -103,9 +103,9 @@ def stored_metric(
     forecast: bool = False,
     estimate: bool = False,
 ) -> str:
-    """The stored series behind a question. Raises UnknownZone, MetricNotAvailable, Withheld.
+    """Return the name of the stored series that a request needs. Raises UnknownZone, MetricNotAvailable and Withheld.
 
-    `estimate`: the estimate of carbon intensity, also where an operator publishes one.
+    `estimate` selects the estimate of carbon intensity, even if an operator publishes the metric.
     """
     market = zone(zone_id)
     if metric not in market.metrics:

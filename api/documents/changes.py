@@ -1,4 +1,4 @@
-"""`/v1/changes`: the entries of the log of changes after a cursor, in order."""
+"""Serve `/v1/changes`: the entries of the change log after a cursor, in order."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from warehouse.series.change_log import Change, ChangePage, Entry, UnknownCursor
 from warehouse.store.storage import Storage
 
 NOW = "now"
-"""The `since` of one who has read all rows and only wants what comes."""
+"""The `since` of a client that has read all rows and needs only later changes."""
 _SAMPLE_ENTRIES = 50
 _BRIEF_S = 31 * DAY
-"""A brief and what is published with it look 30 days back."""
+"""A brief, and the documents that are published with it, cover the last 30 days."""
 _LIVE_S = 3 * DAY
 """Older rows are in no document of the map, which shows 48 hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeFilter:
-    """What a follower asks for; None is all."""
+    """A filter of changes. None selects everything."""
 
     zones: Collection[str] | None = None
     metric: str | None = None
@@ -56,13 +56,13 @@ def _changes(service: Service, request: HttpRequest, query: QueryValues) -> Resp
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = ChangeFilter(query["zone"], query["metric"], query["feed"])
         body = read_changes(service, query["since"], limit, wanted)
-        # Not cached: the same address has more entries a moment later.
+        # The response is not cached, because the same URL soon has more entries.
         headers = [*responses.uncached(), *(_link(service, request, body["next"]) if body["more"] else ())]
         return entry.json(body, service.documents.catalogue.simulated, caching=headers)
 
 
 def read_changes(service: Service, since: Moment | None, limit: int, wanted: ChangeFilter) -> dict[str, Any]:
-    """The entries after a cursor or a time. Raises StorageError; Problem 410 for a cursor that is no longer kept."""
+    """Return the entries after a cursor or a time. Raises StorageError, and Problem 410 for a cursor that expired."""
     try:
         return page(service.storage, since, limit, wanted, service.lag_s)
     except UnknownCursor as gone:
@@ -76,15 +76,16 @@ def read_changes(service: Service, since: Moment | None, limit: int, wanted: Cha
 
 
 def _link(service: Service, request: HttpRequest, cursor: str) -> Headers:
-    """The `Link` to the entries that follow."""
+    """Return the `Link` header to the next entries."""
     query = urlencode({**request.args.to_dict(flat=False), "since": [cursor]}, doseq=True, safe=",")
     return [("Link", f'<{service.own_address}{request.path}?{query}>; rel="next"')]
 
 
 def page(storage: Storage, since: Moment | None, limit: int, wanted: ChangeFilter, lag_s: float) -> dict[str, Any]:
-    """The answer. `since`: a cursor, or a time, which without an offset is reached in the first of the zones.
+    """Return a page of entries after `since`, a cursor or a time.
 
-    `lag_s`: how long a reader of rows may still see an older file. Raises UnknownCursor, StorageError, Problem 400.
+    A time without an offset is the earliest one in the zones. `lag_s` is the time during which a worker may still serve
+    an older file. Raises UnknownCursor, StorageError and Problem 400.
     """
     until = settled(lag_s)
     if since == NOW:
@@ -98,12 +99,12 @@ def page(storage: Storage, since: Moment | None, limit: int, wanted: ChangeFilte
 
 
 def settled(lag_s: float) -> int | None:
-    """Return the last second whose entries may be listed: every worker serves their rows by now."""
+    """Return the last second whose entries may be listed, since every worker serves their rows. None without a lag."""
     return int(time.time()) - 1 - ceil(lag_s) if lag_s else None
 
 
 def body(found: ChangePage) -> dict[str, Any]:
-    """A page as JSON members."""
+    """Return a page as JSON fields."""
     log = found.next.partition("-")[0]
     return {
         "count": len(found.entries),
@@ -116,7 +117,7 @@ def body(found: ChangePage) -> dict[str, Any]:
 
 
 def describe_change(log: str, stored: Entry) -> dict[str, Any]:
-    """One entry as JSON members; its id is the cursor behind it."""
+    """Return an entry as JSON fields. Its id is the cursor after it."""
     change = stored.change
     members = {name: getattr(change, name) for name in Change.__slots__} | {"metric": public_metric(change.metric)}
     market = {"market": "day_ahead"} if change.metric == Metric.PRICE_DAY_AHEAD else {}
@@ -125,12 +126,12 @@ def describe_change(log: str, stored: Entry) -> dict[str, Any]:
 
 
 def public_metric(metric: str) -> str:
-    """The metric as paths and answers name it: day-ahead rows are prices of another market."""
+    """Return the public name of a metric. Day-ahead rows are prices of another market."""
     return Metric.PRICE.value if metric == Metric.PRICE_DAY_AHEAD else metric
 
 
 def _documents(change: Change, at: int) -> list[str]:
-    """Return the paths of the documents that follow from these rows."""
+    """Return the paths of the documents that depend on these rows."""
     zone, paths = change.zone, []
     if change.metric in CURRENT or change.metric == ZONES[zone].carbon_metric:
         if change.last >= at - _BRIEF_S:

@@ -1,4 +1,4 @@
-"""The month files as a Frictionless Data Package and as a Croissant dataset, from what `/v1/bulk` lists."""
+"""Describe the monthly files that `/v1/bulk` lists as a Frictionless Data Package and as a Croissant dataset."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _DESCRIPTIONS = {name: meaning for name, (meaning, _) in SHARED.items()} | {
     "high": "The upper bound of an estimate, in `unit`; null for other metrics.",
     "factors": "The id of the set of factors of an estimate; null for other metrics.",
 }
-"""Of each column; a file holds the net of its zone beside the borders."""
+"""The description of each column. A file of flows contains the net of its zone and the borders."""
 _TYPES = {"string": ("string", "sc:Text"), "int64": ("integer", "sc:Integer"), "double": ("number", "sc:Float")}
-"""Arrow's types as Data Packages and Croissant name them."""
+"""The names of Arrow's types in Data Packages and Croissant."""
 _NAME, _TITLE = "electricity-market-data", "Electricity market data"
 _DESCRIPTION = "Prices, demand, interchange, generation and carbon intensity of electricity markets, by zone and month."
 
 
 def data_package(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalogue, base_url: str) -> dict[str, Any]:
-    """Return the Data Package (https://datapackage.org): a resource for each file, with hash, schema and licences."""
+    """Return the Data Package (https://datapackage.org): a resource per file with its hash, schema and licences."""
     fields = [{"name": field.name, "type": _TYPES[str(field.type)][0]} for field in SCHEMA]
-    schema = {"fields": fields, "missingValues": ["", "nan"]}  # what pandas makes of a null among integers
+    schema = {"fields": fields, "missingValues": ["", "nan"]}  # pandas reads a null among integers as nan
     return {
         "name": _NAME,
         "title": _TITLE,
@@ -45,7 +45,7 @@ def data_package(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Cata
 
 def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
     carriers = [catalogue.sources[code] for code in file["sources"]]
-    # By its address, else by a word.
+    # A licence is given by its URL if it has one, otherwise by a name.
     words = [{"path": s.license_url} if s.license_url else {"name": "other-license-specified"} for s in carriers]
     return {
         "name": _id(file).lower(),
@@ -65,7 +65,7 @@ def _id(file: Mapping[str, Any]) -> str:
 
 
 def croissant(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Catalogue, base_url: str) -> dict[str, Any]:
-    """Return the Croissant dataset (https://docs.mlcommons.org/croissant): a record set for each metric."""
+    """Return the Croissant dataset (https://docs.mlcommons.org/croissant) with a record set per metric."""
     by_metric: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
         by_metric.setdefault(file["metric"], []).append(file)
@@ -147,4 +147,4 @@ _OTHERS = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
 }
 _CONTEXT = _PREFIXES | {term: f"cr:{term}" for term in _TERMS} | _OTHERS
-"""As the specification of Croissant 1.0 gives it."""
+"""The context in the specification of Croissant 1.0."""

@@ -1,4 +1,4 @@
-"""The newest publication of each document, looked for again when its time has passed."""
+"""Cache the newest publication of each document and check it again after a set time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from warehouse.store.storage import Storage
 
 
 class DocumentCache:
-    """The newest publication of each document in use, looked for again when `ttl_s` seconds have passed.
+    """The newest publication of each document in use, checked again after `ttl_s` seconds.
 
-    Looking is a system call, for which a thread gives up Python's global lock and queues for it again.
+    A check is a system call, for which a thread releases Python's global lock and waits to acquire it again.
     """
 
     def __init__(self, storage: Storage, ttl_s: float = 0.0) -> None:
@@ -27,7 +27,7 @@ class DocumentCache:
         self._documents: dict[str, Document] = {}
 
     def get(self, name: str) -> Document | None:
-        """The document as it is stored now; None where it was never published."""
+        """Return the document as it is stored now, None if it was never published."""
         cached, now = self._documents.get(name), time.monotonic()
         if cached is not None and now < cached.trusted_until:
             return cached
@@ -42,9 +42,9 @@ class DocumentCache:
         return fresh
 
     def require(self, name: str, zone: str = "") -> Document:
-        """Return the document as it is stored now; `zone`: the zone that it describes.
+        """Return the document as it is stored now. `zone` is the zone that it describes.
 
-        Raises Problem 503 if it was never published, with the progress of a first fill.
+        Raises Problem 503, with the progress of a first fill, if it was never published.
         """
         published = self.get(name)
         if published is None:
@@ -53,7 +53,7 @@ class DocumentCache:
 
     @property
     def catalogue(self) -> Catalogue:
-        """The newest catalogue. Raises NoCatalogue before the first start of the pipeline, and DamagedFile."""
+        """Return the newest catalogue. Raises NoCatalogue before the first start of the pipeline, and DamagedFile."""
         document = self.get(layout.CATALOGUE)
         if document is None:
             raise NoCatalogue("no catalogue was published yet; `emds serve` and every other start of emds publishes it")
@@ -62,7 +62,7 @@ class DocumentCache:
 
 
 def _not_yet_available(name: str, zone: str, filling: Mapping[str, FillProgress]) -> Problem:
-    """Return the 503 for a document that was never published; `filling`: the progress of a first fill."""
+    """Return the 503 for a document that was never published. `filling` is the progress of a first fill."""
     reason, members = "nothing has been published for it so far", {}
     if progress := filling.get(zone) or filling.get(""):
         of = f" for {zone}" if zone in filling and zone else ""

@@ -1,4 +1,4 @@
-"""What `/metrics` reports of machine, accounts and runs: disk, memory, payments, webhook messages, failed runs."""
+"""Report disk, memory, payments, webhook messages and failed runs in `/metrics`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from warehouse.store import layout
 
 
 class MachineMetrics(Collector):
-    """Gauges that are read when they are requested; one that cannot be read has no line."""
+    """Gauges that are read on request. A gauge that cannot be read has no line."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -1,6 +1,6 @@
-"""Published documents byte for byte, or samples: `/v1/latest`, `/v1/brief`, `/v1/map/snapshot`, the map's history.
+"""Serve published documents unchanged or as samples: `/v1/latest`, `/v1/brief`, `/v1/map/snapshot` and map history.
 
-And `/v1/zones` of the catalogue, and `/v1/publishers`, of which some entries may be asked for.
+`/v1/zones` comes from the catalogue, and `/v1/publishers` can be filtered.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from warehouse.store import layout
 
 _ZONE_FIELDS = ("id", "name", "source", "tz", "market_tz", "currency", "license", "attribution")
 _HEAD = ("as_of", "method", "docs", "months")
-"""Members of `/v1/publishers` beside its entries."""
+"""The fields of `/v1/publishers` beside its entries."""
 _OF_CARBON = ("carbon_basis", "carbon_omitted")
-"""Members of a zone's document about its `carbon`."""
+"""The fields of a zone's document that describe its `carbon`."""
 
 
 def _snapshot(service: Service, request: HttpRequest, query: QueryValues) -> Response:
@@ -58,7 +58,7 @@ def _document(
     sample: Callable[[dict[str, Any]], dict[str, Any]] | None = None,
     zone: str = "",
 ) -> Response:
-    """A document as it is published, or its sample form. `name`: its own, or that of a zone's."""
+    """Return a document as published, or its sample. `name` is its name, or a function from zone to name."""
     with service.gate.enter(request, price) as entry:
         whole = service.documents.require(name if isinstance(name, str) else name(zone), zone)
         stale = clock.now() > whole.decode(Expiry).valid_until
@@ -73,14 +73,14 @@ def _zones(service: Service, request: HttpRequest, _query: QueryValues) -> Respo
 
 
 def zone_list(catalogue: Catalogue) -> dict[str, Any]:
-    """The body of `/v1/zones`."""
+    """Return the body of `/v1/zones`."""
     return {"zones": [{name: getattr(zone, name) for name in _ZONE_FIELDS} for zone in catalogue.zones.values()]}
 
 
 def once_a_publication(
     entry: Admission, catalogue: Catalogue, name: str, build: Callable[[], dict[str, Any]]
 ) -> Response:
-    """The answer with a body that is computed once a publication of the catalogue, and once as a sample."""
+    """Return a response whose body is computed once per publication of the catalogue, and once as a sample."""
     sample = {"sample": True} if entry.method == "sample" else {}
     body = catalogue.document.render(f"{name} {sample}", lambda: build() | sample)
     return entry.document(body, catalogue.simulated)
@@ -101,7 +101,7 @@ def _publishers(service: Service, request: HttpRequest, query: QueryValues) -> R
 
 
 def publishers_of(document: Document, query: QueryValues) -> dict[str, Any]:
-    """The document with the entries that fit `source`, `feed` and `month`, where these are not None."""
+    """Return the document with the entries that match the `source`, `feed` and `month` that are not None."""
     members = document.json
     wanted = {name: query[name] for name in ("source", "feed", "month") if query[name]}
     entries = [e for e in members["publishers"] if all(e[name] == value for name, value in wanted.items())]
@@ -118,13 +118,16 @@ def publishers_of(document: Document, query: QueryValues) -> dict[str, Any]:
 
 
 def sample_latest(body: dict[str, Any]) -> dict[str, Any]:
-    """The price alone, the zone's attribution and licence with it."""
+    """Return the body with the price as its only metric, and with the zone's attribution and licence."""
     metrics = {metric: value for metric, value in body["metrics"].items() if metric == Metric.PRICE}
     return {**_without_carbon(_without_mixes(body, MIXES.values())), "metrics": metrics, "sample": True}
 
 
 def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
-    """One context block with its trend (the price's where there is one), and the summary's sentences about it."""
+    """Return the brief with a single context block, its trend and the summary's sentences about it.
+
+    The block is the price if the brief has it.
+    """
     blocks = ("context", "trend_24h")
     metric = next((m for name in blocks for m in ("price", *body.get(name, {})) if m in body.get(name, {})), None)
     left_out = {WIND_SOLAR, *(m for name in blocks for m in body.get(name, {}) if m != metric)}
@@ -133,7 +136,7 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
         of_metrics = body.get(name, {})
         document[name] = {m: block for m, block in of_metrics.items() if m == metric}
         document[omitted] = body.get(omitted, {}) | {m: "sample" for m in of_metrics if m != metric}
-    # The whole summary's own sentences, so that a sample cannot say otherwise.
+    # The sentences are those of the full summary, so that a sample cannot contradict it.
     parts, figures = (
         {m: part for m, part in body.get(name, {}).items() if m not in left_out}
         for name in ("summary_parts", "summary_figures")
@@ -152,16 +155,16 @@ def sample_brief(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def sample_snapshot(body: dict[str, Any]) -> dict[str, Any]:
-    """The price of every zone that has one."""
+    """Return the snapshot with the price of every zone that has a price."""
     return {**filtered_snapshot(body, (Metric.PRICE,), None), "sample": True}
 
 
 def filtered_snapshot(
     body: dict[str, Any], metrics: Collection[str] | None, zones: Collection[str] | None
 ) -> dict[str, Any]:
-    """The snapshot of some metrics and zones, None for all.
+    """Return the snapshot of the given metrics and zones; None selects all.
 
-    Its `valid_until` and those of its zones are of the figures that it keeps.
+    Its `valid_until`, and that of each zone, is computed from the values that remain.
     """
     selected = {
         zone: _of_metrics(member, metrics) for zone, member in body["zones"].items() if zones is None or zone in zones
@@ -171,7 +174,7 @@ def filtered_snapshot(
 
 
 def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict[str, Any]:
-    """A zone of the snapshot with some of its figures."""
+    """Return a zone of the snapshot with only the given metrics."""
     if metrics is None:
         return member
     selected = _without_mixes(member, (words for metric, words in MIXES.items() if metric not in metrics))
@@ -183,23 +186,23 @@ def _of_metrics(member: dict[str, Any], metrics: Collection[str] | None) -> dict
 
 
 def _ends(member: dict[str, Any]) -> list[int]:
-    """When each figure of a zone is due anew."""
+    """Return the times at which the values of a zone are due to be replaced."""
     return [figure["expected_by"] for figure in _awaited(member) if "expected_by" in figure]
 
 
 def _awaited(member: dict[str, Any]) -> list[dict[str, Any]]:
-    """The values of a zone that staleness depends on."""
+    """Return the values of a zone on which its staleness depends."""
     mixes = [member[words.member] for words in MIXES.values() if words.is_awaited and words.member in member]
     return [*(value for metric, value in member["metrics"].items() if metric in AWAITED), *mixes]
 
 
 def _count_values(member: dict[str, Any]) -> int:
-    """Return how many metrics a zone has a value of, mixes included."""
+    """Return the number of metrics for which a zone has a value, including mixes."""
     return len(member["metrics"]) + sum(bool(member.get(words.member)) for words in MIXES.values())
 
 
 def _without_mixes(body: Mapping[str, Any], left_out: Iterable[CurrentMix]) -> dict[str, Any]:
-    """A body, or a zone of one, without some mixes."""
+    """Return a body, or a zone in it, without the given mixes."""
     words = [*left_out]
     return {name: part for name, part in body.items() if not any(mix.names(name) for mix in words)}
 

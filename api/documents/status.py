@@ -1,4 +1,4 @@
-"""How fresh each source is in each zone, by its feeds' own schedules; the counts of `/metrics`; whether this runs."""
+"""Report the freshness of each source in each zone by its feeds' schedules, and serve `/metrics` and health checks."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def _status_view(service: Service, request: HttpRequest, _query: QueryValues) ->
 
 
 def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str, Any]:
-    """Per source and zone when it last answered, what went wrong last, and its state at `now`."""
+    """Return, by source and zone, the time of the last success, the last error and the state at `now`."""
     known, unreadable = _healths(documents, catalogue)
     carriers: dict[tuple[str, str], list[CatalogueFeed]] = defaultdict(list)
-    newest: dict[tuple[str, str], tuple[int, int, str]] = {}  # of feeds that reach as far, the best ranked
+    newest: dict[tuple[str, str], tuple[int, int, str]] = {}  # the feed that reaches furthest, by rank if several do
     for feed in catalogue.feeds.values():
         for zone in feed.zones:
             carriers[feed.source, zone].append(feed)
@@ -82,7 +82,7 @@ def status(documents: DocumentCache, catalogue: Catalogue, now: int) -> dict[str
 
 
 def _healths(documents: DocumentCache, catalogue: Catalogue) -> tuple[dict[tuple[str, str], Health], set[str]]:
-    """What is known of every feed, by feed and zone, and the sources whose record cannot be read."""
+    """Return the known health by feed and zone, and the sources whose record cannot be read."""
     known: dict[tuple[str, str], Health] = {}
     unreadable = set[str]()
     for source in catalogue.sources:
@@ -107,8 +107,10 @@ def _describe_source(
     now: int,
     serving: Mapping[tuple[str, str], str],
 ) -> dict[str, Any]:
-    """One source's standing in one zone: the worst of its metrics decides. Forecasts decide nothing: nobody who asks
-    for readings waits for them."""
+    """Return the state of a source in a zone, which is that of its worst metric.
+
+    Forecasts do not count, because clients that read actual values do not wait for them.
+    """
     by_metric: dict[str, list[tuple[Carrier, Health | None]]] = defaultdict(list)
     for feed, own in carriers:
         for metric in feed.metrics:
@@ -131,7 +133,7 @@ def _describe_source(
 
 
 class _Feeds(Collector):
-    """Freshness by feed and zone, in Unix seconds; a feed that never gave anything has no line."""
+    """The freshness by feed and zone, in Unix seconds. A feed that never returned rows has no line."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -154,7 +156,7 @@ class _Feeds(Collector):
 
 @cache
 def _build() -> str:
-    """Return a hash of the code that answers: hosts that run the same code say the same."""
+    """Return a hash of the running code. Hosts that run the same code return the same hash."""
     files = sorted(file for room in ("api", "warehouse") for file in (_ROOT / room).rglob("*.py"))
     return hashlib.blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 

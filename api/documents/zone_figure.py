@@ -1,4 +1,4 @@
-"""What an image of a zone shows of one metric: the newest value and the hours around it, from the free documents."""
+"""Read the newest value and the surrounding hours for an image of a zone, from the free documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLES: Mapping[Metric, str] = {
     Metric.DEMAND: "Demand",
     Metric.CARBON: "Carbon intensity",
 }
-"""The metrics that have images, each with its name there."""
+"""The metrics that have images, with their titles."""
 _AHEAD_NOTES = {"forecast": "expected by the operator", "day_ahead": "day-ahead auction"}
 _NO_VALUE = "This value is not available now."
 _WITHHELD = "The terms of the publisher do not allow this service to show it."
@@ -29,20 +29,20 @@ _WITHHELD = "The terms of the publisher do not allow this service to show it."
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Hourly means from `start` on, null if an hour has none."""
+    """Hourly means from `start`, None for an hour without a mean."""
 
     start: int
     values: Sequence[int | None]
 
     def since(self, start: int) -> list[tuple[int, int | None]]:
-        """Return the pairs (hour, value) from a time on."""
+        """Return the pairs (hour, value) at and after `start` (Unix seconds)."""
         pairs = ((self.start + HOUR * place, value) for place, value in enumerate(self.values))
         return [(ts, value) for ts, value in pairs if ts >= start]
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneFigure:
-    """A zone's rounded value of a metric, or the reason why there is none. Times are Unix seconds."""
+    """A zone's rounded value of a metric, or the reason why it is missing. Times are Unix seconds."""
 
     zone: str
     name: str
@@ -61,23 +61,23 @@ class ZoneFigure:
     expected_by: int | None = None
     hours: Hours | None = None
     ahead: Hours | None = None
-    """Values of another series that are known ahead: a forecast, or the auction of a zone with a real-time price."""
+    """Future values of another series: a forecast, or the auction of a zone with a real-time price."""
     ahead_note: str = ""
-    """What they are."""
+    """A description of `ahead`."""
 
     @property
     def quantity(self) -> str:
-        """The value with its unit: `−12 EUR/MWh`."""
+        """Return the value with its unit, such as `−12 EUR/MWh`."""
         return f"{number(self.value or 0)} {self.unit.replace('gCO2', 'gCO₂')}"
 
     @property
     def when(self) -> str:
-        """The start of the value's interval in the zone's civil time."""
+        """Return the start of the value's interval in the zone's civil time."""
         return f"{utc(self.ts).astimezone(self.tz):%-d %b %H:%M %Z}"
 
     @property
     def sentence(self) -> str:
-        """All of it as a sentence, for readers of the image's title."""
+        """Return a sentence with the value or the reason, for the title of the image."""
         what = self.reason if self.value is None else f"{self.quantity} at {self.when}."
         return f"{self.title} of {self.name}: {what}"
 
@@ -88,7 +88,7 @@ def number(value: int) -> str:
 
 
 def read(documents: DocumentCache, zone_id: str, metric: Metric) -> ZoneFigure:
-    """Return what the free documents hold of a zone's metric now. Raises NoCatalogue before the first publication."""
+    """Return a zone's current value of a metric. Raises NoCatalogue before the first publication."""
     catalogue, market = documents.catalogue, zone(zone_id)
     stored = market.carbon_metric if metric is Metric.CARBON else metric
     own, history = _properties(documents.get(layout.LIVE), zone_id), documents.get(layout.live_history(zone_id))
@@ -126,7 +126,7 @@ def _hours(means: Mapping[str, Any]) -> Hours:
 
 
 def _terms(catalogue: Catalogue, zone_id: str, stored: Iterable[str]) -> dict[str, Any]:
-    """Return {license, attribution} of some series, each text once."""
+    """Return {license, attribution} of some series, without repeated texts."""
     terms = [catalogue.terms(zone_id, series, frozenset()) for series in stored]
     return {name: "; ".join(dict.fromkeys(of[name] for of in terms if of[name])) for name in ("license", "attribution")}
 
@@ -140,7 +140,7 @@ def _refusal(catalogue: Catalogue, zone_id: str, stored: str, metric: Metric) ->
 
 
 def _properties(live: Document | None, zone_id: str) -> Mapping[str, Any]:
-    """Return a zone's properties of the map's document; empty if there are none."""
+    """Return a zone's properties in the map's document, empty if it has none."""
 
     def index(document: Document) -> dict[str, Any]:
         return {feature["id"]: feature["properties"] for feature in document.json["features"]}

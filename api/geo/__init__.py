@@ -1,1 +1,1 @@
-"""The geo layers: parameters, filters and slices of their files. No Flask here."""
+"""Serve the geo layers: parameters, filters and selections of their files. This package does not import Flask."""

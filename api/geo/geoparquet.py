@@ -1,4 +1,4 @@
-"""Lines as GeoParquet 1.1: properties as columns, the geometry as WKB in longitude and latitude (OGC:CRS84)."""
+"""Write lines as GeoParquet 1.1: properties as columns, geometry as WKB in longitude and latitude (OGC:CRS84)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 
 _WKB_LINE = 2
 _NUMBERS = {"mw": pa.float64(), "border_mw": pa.float64(), "capacity_mw": pa.float64(), "mw_ts": pa.int64()}
-"""Types of columns that may hold nulls alone; every other column is text."""
+"""The types of columns that may contain only nulls. Every other column is text."""
 
 
 def write_lines(features: Sequence[bytes], head: dict[str, str]) -> bytes:
-    """Return a file of these GeoJSON features, all of them LineStrings; `head` becomes metadata of the file."""
+    """Return a GeoParquet file of GeoJSON features, all of them LineStrings. `head` becomes metadata of the file."""
     decoded = [orjson.loads(feature) for feature in features]
     names = [*decoded[0]["properties"]] if decoded else []
     columns: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""OGC API Features, Part 1: Core, over the geo layers, so that QGIS, GDAL and ArcGIS add the service itself.
+"""Serve OGC API Features, Part 1: Core, over the geo layers, so that QGIS, GDAL and ArcGIS can add the service.
 
-Landing page, conformance, collections, items with `limit`, `offset`, `bbox` and `datetime`, and single features.
-Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
+It has the landing page, conformance, collections, items with `limit`, `offset`, `bbox` and `datetime`, and single
+features. Standard: https://docs.ogc.org/is/17-069r4/17-069r4.html
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _respond_ogc(
 
 def _link(service: Service, request: HttpRequest, path: str, relation: str, media: str, title: str) -> dict[str, str]:
     base = service.own_address
-    if not base and is_loopback(request.host_url):  # whoever sends another Host gets relative links
+    if not base and is_loopback(request.host_url):  # a forged Host gets relative links
         base = request.host_url
     return {"href": f"{base.rstrip('/')}{path}", "rel": relation, "type": media, "title": title}
 
@@ -75,7 +75,7 @@ def _landing(service: Service, request: HttpRequest, _query: Any) -> _Body:
 
 def _collections(service: Service, request: HttpRequest, _query: Any) -> _Body:
     links = [_link(service, request, f"{ROOT}/collections", "self", _JSON, "The layers")]
-    # `live` appears with the first figures.
+    # `live` is listed after its first publication.
     names = [name for name, document in _DOCUMENTS.items() if service.documents.get(document) is not None]
     described = [_described(service, request, name) for name in names]
     return orjson.dumps({"links": links, "collections": described}), _CACHING
@@ -134,10 +134,10 @@ def _caching(name: str, layer: GeoLayer, positions: Positions) -> Headers:
 
 
 def _with_reals(document: Document) -> GeoLayer:
-    """The layer with `1985.0` for `1985` in every feature's properties.
+    """Return the layer with `1985.0` for `1985` in every feature's properties.
 
-    QGIS types a column by the first features of a service and keeps features in a table of its own, where a missing
-    whole number becomes 0: a price that nobody published would be shown as 0. A missing real number stays missing.
+    QGIS takes a column's type from the first features and stores features in its own table, in which a missing whole
+    number becomes 0. QGIS would show a price of 0 that was never published. A missing real number stays missing.
     """
 
     def written(feature: bytes) -> bytes:
@@ -164,7 +164,7 @@ def _item(service: Service, request: HttpRequest, _query: Any, name: str, featur
     ]
     place = ids.index(feature)
     stored = orjson.loads(layer.features[place])
-    # The layer's terms, where the feature has none of its own.
+    # The layer's terms apply if the feature has no terms.
     terms = {word: layer.head[word] for word in ("license", "attribution") if word not in stored["properties"]}
     return orjson.dumps({**stored, **terms, "links": links}), _caching(name, layer, np.array([place]))
 

@@ -1,4 +1,4 @@
-"""Filters and formats of the geo paths, as values that both the request check and OpenAPI read."""
+"""Define filters and formats of the geo paths as values that both the request check and OpenAPI read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warehouse.market.further_zones import NAME_OF_SET, SPEC
 from warehouse.market.vocabulary import PLANT_FUELS
 
 FLOOR_MW = 250
-"""The smallest plant that the layer holds."""
+"""The capacity of the smallest plant in the layer."""
 MEDIA = {
     "geojson": "application/geo+json",
     "csv": "text/csv",
@@ -22,9 +22,9 @@ MEDIA = {
     "topojson": "application/topo+json",
     "pmtiles": "application/vnd.pmtiles",
 }
-"""Media type of each `format`, in the order of preference."""
+"""The media type of each `format`, in order of preference."""
 UNCUT = ("topojson", "pmtiles")
-"""Formats that hold the whole layer: no filter applies to them, and a list of zones has none of them."""
+"""Formats that contain the whole layer. They take no filters, and a custom list of zones does not have them."""
 FORMATS = {
     "zones": tuple(format_ for format_ in MEDIA if NAME_OF_SET or format_ not in UNCUT),
     "interconnectors": ("geojson", "csv", "parquet", "fgb"),
@@ -32,7 +32,7 @@ FORMATS = {
     "live": ("geojson", "csv"),
     "flows": ("geojson", "csv", "parquet"),
 }
-"""The formats of each layer, which are also the suffixes of its paths; the first is the default."""
+"""The formats of each layer, which are also the file extensions of its paths. The first is the default."""
 TITLES = {
     "zones": "Zone boundaries",
     "interconnectors": "Interconnectors",
@@ -44,7 +44,7 @@ _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*"
 
 
 def _numbers(text: str, form: str) -> list[float]:
-    """The numbers that a form such as `west,south,east,north` names. Raises ValueError."""
+    """Return the numbers in `text`, which has a form such as `west,south,east,north`. Raises ValueError."""
     parts = text.split(",")
     for part in parts:
         if not _NUMBER.fullmatch(part):
@@ -55,7 +55,7 @@ def _numbers(text: str, form: str) -> list[float]:
 
 
 def _point(text: str) -> tuple[float, float]:
-    """Longitude and latitude of `lat,lon`."""
+    """Return longitude and latitude of `lat,lon`. Raises ValueError."""
     lat, lon = _numbers(text, "latitude,longitude in degrees")
     if abs(lon) <= 90 < abs(lat) <= 180:
         raise ValueError(f"looks like longitude,latitude: latitude comes first, {lon:g},{lat:g}")
@@ -119,7 +119,7 @@ ZONE_OF_LINE = zones("zone", "Lines with either end in this zone, one or several
 
 
 def _format(layer: str) -> Parameter:
-    """Takes any text: an unknown format is answered by 406, not by 400."""
+    """Return the `format` parameter of a layer. It accepts any text; the response to an unknown format is 406."""
     schema = {"type": "string", "enum": list(FORMATS[layer]), "default": "geojson"}
     return Parameter("format", "The answer's format; goes before Accept.", str.lower, schema, None, "geojson")
 
@@ -134,7 +134,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "flows": (ZONE_OF_LINE,),
     }.items()
 }
-"""By layer, then by name. The paths with a suffix take no `format`."""
+"""The parameters by layer, then by name. Paths with a file extension do not take `format`."""
 
 
 ROOT = "/v1/geo"
@@ -143,12 +143,14 @@ OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
 
 
 def _instants(text: str) -> str:
-    """An instant, a date, or an interval of two, the earlier first, of which one may be open. Raises ValueError."""
-    ends, instants = text.replace(" ", "+").upper().split("/"), []  # a query has a blank for a plus
+    """Return `text` if it is a time, a date, or an ascending interval of which an end may be open, else raise
+    ValueError.
+    """
+    ends, instants = text.replace(" ", "+").upper().split("/"), []  # in a query, a plus becomes a space
     with suppress(ValueError, TypeError):
         for place, end in enumerate(ends):
             if end not in ("", ".."):
-                # Year 0, from which QGIS asks, is none of datetime's: the calendar of year 400 is the same.
+                # QGIS sends year 0, which datetime does not support. The calendar of year 400 is the same.
                 spelled = f"0400{end[4:]}" if end.startswith("0000") else end
                 whole_day = "T23:59:59Z" if place else "T00:00Z"
                 instants.append(datetime.fromisoformat(spelled if len(end) > 10 else spelled + whole_day))
@@ -173,4 +175,4 @@ ITEM_PARAMETERS = {
     | {parameter.name: parameter for parameter in (LIMIT, OFFSET, DATETIME)}
     for name, filters in (PARAMETERS | {"zones": {"zone": ZONE, **PARAMETERS["zones"]}}).items()
 }
-"""What the items of each collection take, by name: the filters of its layer, then what the standard has."""
+"""The parameters of each collection's items, by name: the filters of its layer, then those of the standard."""

@@ -1,4 +1,4 @@
-"""The published layers under `/v1/geo`, whole or some of their features."""
+"""Serve the published layers under `/v1/geo`, whole or filtered."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from warehouse.store import layout
 SAMPLE_FEATURES = 50
 _CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 LIVE_LAYERS = ("live", "flows")
-"""Layers that change with each publication."""
+"""The layers that change with each publication."""
 _COMPRESSED = ("parquet", "pmtiles")
-"""Formats that are compressed inside: readers ask for ranges of their very bytes."""
-# Layers change about once a year; a corrected one reaches every map within an hour.
+"""Formats with internal compression. Readers request ranges of their exact bytes."""
+# Layers change about once a year. A corrected layer reaches every map within an hour.
 _YEARLY = [("Cache-Control", "public, max-age=3600, stale-while-revalidate=86400"), ("Vary", "Accept, Accept-Encoding")]
 
 
 class Selection(NamedTuple):
-    """Which features of a layer, in which format."""
+    """The selected features of a layer, and their format."""
 
     layer: str
     format: str
     detail: str
     filters: dict[str, Any]
-    """What the query says by name, `sample` included; empty: the answer is the document as published."""
+    """The set parameters by name, including `sample`. If empty, the response is the document as published."""
 
     def document(self, format_: str) -> str:
-        """The name of the published document that holds the layer in a format."""
+        """Return the name of the published document that contains the layer in a format."""
         return layout.geo(self.layer, format_, self.detail)
 
 
 def _layer(service: Service, request: HttpRequest, query: QueryValues, layer: str, suffix: str | None) -> Response:
-    """The layer, or its features that a query selects. Raises Problem 400 for a conflict, 406 for an unknown format."""
-    # Clients that accept plain JSON get GeoJSON too.
+    """Return the layer, or its selected features. Raises Problem 400 for a conflict and 406 for an unknown format."""
+    # Clients that accept plain JSON also receive GeoJSON.
     types = {MEDIA[known]: known for known in FORMATS[layer]} | {"application/json": "geojson"}
     format_ = suffix or responses.negotiate(query["format"], request.header("HTTP_ACCEPT"), types)
     filters = {name: value for name, value in query.items() if value and name not in ("format", "detail")}
@@ -61,7 +61,7 @@ def _layer(service: Service, request: HttpRequest, query: QueryValues, layer: st
 
 
 def _respond_layer(request: HttpRequest, documents: DocumentCache, selection: Selection) -> Response:
-    """The whole answer. Raises Problem 404 for a point in no zone, 503 before publication."""
+    """Return the whole response. Raises Problem 404 for a point outside the zones, and 503 before publication."""
     source = documents.require(selection.document("geojson"))
     layer, is_live = layer_of(source), selection.layer in LIVE_LAYERS
     positions = _positions(documents, selection, layer)
@@ -80,7 +80,7 @@ def _respond_layer(request: HttpRequest, documents: DocumentCache, selection: Se
 
 
 def layer_of(document: Document) -> GeoLayer:
-    """The index of a GeoJSON document, computed once a publication."""
+    """Return the index of a GeoJSON document, computed once per publication."""
     index: GeoLayer = document.derive("geo", lambda geojson: GeoLayer.parse(geojson.body))
     return index
 
@@ -99,7 +99,7 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
 
 
 def _cut(documents: DocumentCache, selection: Selection, source: Document, positions: Positions) -> bytes:
-    """The bytes of the chosen features. Raises Problem 503 while documents are of two publications."""
+    """Return the bytes of the selected features. Raises Problem 503 while documents are of two publications."""
     layer, is_live = layer_of(source), selection.layer in LIVE_LAYERS
     if selection.format == "geojson":
         until = {"valid_until": valid_until(layer, positions)} if is_live else {}
@@ -110,9 +110,9 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     if is_live:
         cut: Cut = source.derive("properties", lambda _: cut_csv(properties_csv(layer)))
         return cut(positions, None)
-    # FlatGeobuf with an index has an order of its own: it is cut from one without.
+    # FlatGeobuf with an index reorders its features, so they are cut from a file without an index.
     pieces = documents.require(selection.document("rows.fgb" if selection.format == "fgb" else selection.format))
-    # Whether both are of one publication shows in their content: a copy or a restore changes file times.
+    # The content shows whether both are of the same publication: a copy or a restore changes file times.
     hashes = documents.get(layout.geo_hashes(selection.layer))
     known = hashes.json["documents"] if hashes else {}
     for part in (source, pieces):
@@ -126,14 +126,14 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
 
 
 def valid_until(layer: GeoLayer, positions: Positions) -> int | None:
-    """Until when nothing newer is due of these features of the newest figures; of all where these have none."""
+    """Return when the first of these features' values is due to be replaced, that of the layer if none has a time."""
     chosen = [end for end in (layer.ends[place] for place in positions) if end is not None]
     until: int | None = layer.head.get("valid_until")
     return min(chosen, default=until)
 
 
 def caching(layer: GeoLayer, until: int | None) -> Headers:
-    """The caching headers and marks of features of the newest figures, overdue after an instant."""
+    """Return the caching headers and marks of live features, which are overdue after `until` (Unix seconds)."""
     return [*responses.caching("free"), *responses.marks(layer.head["simulated"], until is None or clock.now() > until)]
 
 
