@@ -1,16 +1,18 @@
-"""AEMO, the National Electricity Market of Australia: regional price, demand, net interchange, flows, mix.
+"""Serve AEMO, the National Electricity Market of Australia: regional price, demand, net interchange, flows, mix.
 
 Traps:
-- Every stamp is the interval's END in market time, UTC+10 all year, in summer too and for all five regions.
-- NETINTERCHANGE > 0 is export: the sign is turned. An interconnector's MWFLOW > 0 runs from its first region to its
-  second: each of the two gets a row. The five nets do not add to 0 (losses).
-- INTERVENTION = 1 rows double an interval of a market intervention: price and demand are those of the pricing run (0),
-  interchange and ties those of the other (`assets.sources.aemo.rows`).
-- TRADING was half-hourly until 2021-10-01 00:00, five-minute after, in one file; its prices are rounded to cents.
-- A TRADINGIS report states ties but no net: none is made of them, for a region's net is not their sum (losses). The
-  monthly TRADINGREGIONSUM (until 2021) states demand and net interchange, half-hourly.
-- The mix comes unit by unit: see `mix` and `units`.
-- The dashboard mixes forecasts in (PERIODTYPE), its stamps have no offset. Old monthly csv files write dates otherwise.
+- Every stamp is the interval's END in market time: UTC+10 all year, also in summer, for all five regions.
+- NETINTERCHANGE > 0 is export, so its sign is reversed. An interconnector's MWFLOW > 0 runs from its first region to
+  its second, and each of the two gets a row. The five nets do not add to 0 (losses).
+- INTERVENTION = 1 rows repeat an interval of a market intervention. Price and demand come from the pricing run (0),
+  interchange and flows from the other run (`assets.sources.aemo.rows`).
+- TRADING was half-hourly until 2021-10-01 00:00 and is five-minute since then, in one file. Its prices are rounded to
+  cents.
+- A TRADINGIS report states flows but no net. emds does not sum them, because a region's net is not their sum (losses).
+  The monthly TRADINGREGIONSUM (until 2021) states demand and net interchange, half-hourly.
+- The mix is published per unit: see `mix` and `units`.
+- The dashboard includes forecasts (PERIODTYPE), and its stamps have no offset. Old monthly CSV files write dates
+  otherwise.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ _DAY_FIRST = re.compile(r"(\d\d?)/(\d\d?)/(\d{4}) (.+)", re.ASCII)
 
 
 def parse_price_and_demand(body: bytes, request: Request) -> Rows:
-    """Price and demand of one region and month. Raises FeedChanged for rows of another region than was asked for."""
+    """Return price and demand of one region and month. Raises FeedChanged for rows of any other region."""
     header, lines = table(text_of(body))
     region, stamp, demand, price, kind = columns(header, "REGION", "SETTLEMENTDATE", "TOTALDEMAND", "RRP", "PERIODTYPE")
     rows, starts = Rows(), list[int]()
@@ -82,7 +84,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
 
 
 def _put(rows: Rows, region: str, start: int, resolution: str, values: Mapping[str, float | None]) -> None:
-    """Adds what is stated of a region's interval, by the name of the column."""
+    """Add the values of a region's interval to `rows`. The keys of `values` are column names."""
     if zone := REGIONS_KNOWN.find(rows, region, [start]):
         for name, value in values.items():
             metric, unit, sign = MEASURES[name]
@@ -95,7 +97,7 @@ def _year_first(match: re.Match[str]) -> str:
 
 
 def _require_one_month(starts: Sequence[int]) -> None:
-    """Raises NotPublished for a file without rows, FeedChanged for one of several months: a misread date."""
+    """Raise NotPublished for a file without rows, FeedChanged for a file of several months, which is a misread date."""
     if not starts:
         raise NotPublished("no row in the month's file")
     if month_of(min(starts)) != month_of(max(starts)):
@@ -103,7 +105,7 @@ def _require_one_month(starts: Sequence[int]) -> None:
 
 
 def parse_five_minute(body: bytes, request: Request) -> Rows:
-    """Price, demand and net interchange of the dashboard's last two days; its forecasts are left out."""
+    """Return price, demand and net interchange of the dashboard's last two days, without its forecasts."""
     rows = Rows()
     for entry in member(json_of(body), "5MIN", list):
         region, kind = member(entry, "REGIONID", str), member(entry, "PERIODTYPE", str)
@@ -120,7 +122,7 @@ def parse_five_minute(body: bytes, request: Request) -> Rows:
 
 
 def _is_actual(kind: str, actual: str, rows: Rows) -> bool:
-    """Whether a PERIODTYPE is that of readings. Raises FeedChanged for an unknown one."""
+    """Check whether a PERIODTYPE is that of actual values. Raises FeedChanged for an unknown one."""
     if kind == actual:
         return True
     if kind not in ("FORECAST", "PREDISPATCH"):
@@ -130,7 +132,7 @@ def _is_actual(kind: str, actual: str, rows: Rows) -> bool:
 
 
 def request_price_and_demand(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A file for each month and region."""
+    """Return a request for the file of each month and region."""
     return [
         Request(
             "aemo.price_and_demand",
@@ -145,7 +147,7 @@ def request_price_and_demand(days: Sequence[MarketDay], now: int) -> list[Reques
 
 
 def request_five_minute(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One question, whatever the days: the answer is always the last two."""
+    """Return one request, whatever the days: the response always covers the last two."""
     asked = Request(
         "aemo.five_minute",
         "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN",
@@ -172,7 +174,7 @@ SOURCE = Source(
     name="Australian Energy Market Operator (AEMO)",
     homepage="https://aemo.com.au",
     hosts=("nemweb.com.au", "aemo.com.au", "visualisations.aemo.com.au", "www.nemweb.com.au", "www.aemo.com.au"),
-    requests_per_minute=60,  # NEMWEB answers 403 to bursts: https://github.com/opennem/opennem/issues/474
+    requests_per_minute=60,  # NEMWEB returns 403 to bursts: https://github.com/opennem/opennem/issues/474
     min_interval_s=0.5,
     licence="AEMO Copyright Permissions: any purpose, with attribution",
     licence_url="https://www.aemo.com.au/privacy-and-legal-notices/copyright-permissions",
@@ -203,12 +205,12 @@ SOURCE = Source(
         Feed(
             id="aemo.mix",
             files=True,
-            # A table with more units makes other rows.
+            # A table with more units produces other rows.
             version=f"1.{len(known_units())}",
             title="NEM generation by fuel: SCADA readings of all units, and rooftop solar in half hours",
             metrics=(Metric.MIX,),
             optional_metrics=(Metric.CARBON_ESTIMATE,),
-            # SCADA is out within a minute, rooftop solar half an hour after its half hour.
+            # SCADA is published within a minute, rooftop solar half an hour after its half hour.
             publication=Publication(lag_minutes=30, grace_minutes=40),
             requests=request_mix,
             follow=follow_mix,

@@ -1,9 +1,9 @@
-"""AEMO's C/I/D files: several tables in one CSV, each under its own header row. What the tables mean: see `rows`.
+"""Read AEMO's C/I/D files: several tables in one CSV, each under its own header row. For their meaning see `rows`.
 
 `C` lines are comments (the first names the report, the last counts the lines), `I` lines head a table, `D` lines are
-its rows. Columns are found by the latest `I` line of the table, never by place: versions rise. Lines of tables that
-nobody asked for are passed over unread: a dispatch report is mostly constraints. Whole runs of lines are taken at once
-and read by Arrow: a month's archive is 45,000 lines of 60 cells, of which four are wanted.
+its rows. The latest `I` line of the table gives the columns, because positions change with the version. Lines of other
+tables are skipped unread: a dispatch report is mostly constraints. Arrow reads whole runs of lines at once: a month's
+archive has 45,000 lines of 60 cells, and four cells are needed.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from assets.parsing.body import is_zip, no_html, unzipped
 from warehouse.errors import FeedChanged, NotPublished
 
 MONTHLY_ARCHIVE = b"DVD_"
-"""How the report names of the monthly archive begin."""
+"""The beginning of report names in the monthly archive."""
 
 _END = re.compile(rb'C,"?END OF REPORT"?,(\d{1,9})')
 _INTERVAL = re.compile(r"_\d{12}(?=_\d+\.)")
-"""In the name of a report of one interval: its end, before the number of the file."""
+"""The end of the interval in the name of a report of one interval. It precedes the number of the file."""
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows under one header. `name` joins both name fields: DISPATCHPRICE, DREGION (whose second one is empty)."""
+    """The rows under one header. `name` joins both name fields: DISPATCHPRICE, DREGION (with an empty second field)."""
 
     name: str
     version: bytes
     header: tuple[str, ...]
     runs: list[bytes] = field(default_factory=list)
-    """Its lines, as they came."""
+    """Its lines as they arrived."""
 
     def columns(self, texts: Sequence[str], figures: Sequence[str]) -> pa.Table:
-        """The named columns of all lines: texts as dictionaries, figures as floats, empty cells null.
+        """Return the named columns of all lines: texts as dictionaries, `figures` as floats, empty cells as null.
 
         Raises FeedChanged.
         """
@@ -52,7 +52,7 @@ class Table:
         return cells.rename_columns(list(places)).unify_dictionaries().combine_chunks()
 
     def _place(self, column: str) -> str:
-        """Where a column stands in a line. Raises FeedChanged."""
+        """Return the position of a column in a line. Raises FeedChanged."""
         try:
             return str(self.header.index(column))
         except ValueError:
@@ -60,7 +60,7 @@ class Table:
 
 
 def coded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """Return the distinct texts of a column, and which of them each line has."""
+    """Return the distinct texts of a column, and the index of each line's text."""
     if not len(column):
         return [], np.zeros(0, np.int64)
     codes = column.chunk(0)
@@ -68,9 +68,9 @@ def coded(column: pa.ChunkedArray) -> tuple[list[str], np.ndarray[tuple[int], np
 
 
 def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
-    """The wanted tables of a csv, a zip or a zip of zips, in order of their headers; equal headers make one table.
+    """Return the wanted tables of a CSV, a zip or a zip of zips, in order of headers. Equal headers share a table.
 
-    Raises FeedChanged where none of them is there or a report is cut short, NotPublished for an empty body.
+    Raises FeedChanged if all of them are missing or a report is truncated, NotPublished for an empty body.
     """
     reports = _newest(unzipped(body)) if is_zip(body) else [body]
     by_header: dict[tuple[str, ...], Table] = {}
@@ -82,7 +82,10 @@ def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
 
 
 def _newest(members: Iterator[tuple[str, bytes]]) -> list[bytes]:
-    """A bundle's reports but empty ones, which are to come; of two of one interval the greater name is the newer."""
+    """Return a bundle's reports without the empty ones, which are not ready yet.
+
+    If two reports cover one interval, the greater name is the newer.
+    """
     newest: dict[str, tuple[str, bytes]] = {}
     empty = []
     for place, (name, content) in enumerate(members):
@@ -96,7 +99,7 @@ def _newest(members: Iterator[tuple[str, bytes]]) -> list[bytes]:
 
 
 def _collect(body: bytes, wanted: Collection[str], by_header: dict[tuple[str, ...], Table]) -> None:
-    """Adds a report's rows to the tables by header. A week is 2,016 reports of a few lines."""
+    """Add a report's rows to the tables in `by_header`. A week is 2,016 reports of a few lines."""
     latest: dict[str, Table] = {}
     for run in _runs(body):
         if run.startswith(b"D,"):
@@ -112,7 +115,7 @@ def _collect(body: bytes, wanted: Collection[str], by_header: dict[tuple[str, ..
 
 
 def _whole(report: bytes) -> bytes:
-    """A report that came whole, without BOM. Raises FeedChanged, and NotPublished where there is nothing."""
+    """Return a complete report without BOM. Raises FeedChanged, and NotPublished for an empty one."""
     body = report.removeprefix(_BOM)
     if not body.strip():
         raise NotPublished("empty body")
@@ -121,7 +124,7 @@ def _whole(report: bytes) -> bytes:
     named = body[:200].split(b",", 3)
     if end is None or len(named) < 3:
         raise FeedChanged("no report of AEMO, or one that is cut short: its first or last line is missing")
-    # Monthly archives are passed on with rows filtered out and their footer unchanged.
+    # Monthly archives are published with rows filtered out and their footer unchanged.
     monthly = named[2].startswith(MONTHLY_ARCHIVE)
     if not monthly and int(end[1]) != _count(body):
         raise FeedChanged(f"a report of {_count(body)} lines that says it has {int(end[1])}")
@@ -129,14 +132,14 @@ def _whole(report: bytes) -> bytes:
 
 
 def _count(body: bytes) -> int:
-    """How many lines there are, blank ones left out."""
+    """Return the number of lines, without blank ones."""
     if b"\n\n" in body or b"\n\r\n" in body:
         return sum(1 for line in body.splitlines() if line.strip())
     return body.count(b"\n") + (not body.endswith(b"\n"))
 
 
 def _runs(body: bytes) -> Iterator[bytes]:
-    """Comments and headers one by one, and all that lies between two of them as runs of rows that begin alike."""
+    """Yield comments and headers singly, and the lines between two of them as runs of rows of one table."""
     at, comment = 0, 0
     while at < len(body):
         if not body.startswith(b"D,", at):
@@ -152,7 +155,7 @@ def _runs(body: bytes) -> Iterator[bytes]:
 
 
 def _alike(rows: bytes) -> Iterator[bytes]:
-    """The rows as one piece if all are of one table, else table by table: reports may interleave them."""
+    """Yield the rows as one piece if all belong to one table, else table by table: reports may interleave tables."""
     beginning = _beginning(rows)
     if rows.count(b"\n" + beginning) + 1 == rows.count(b"\n") + (not rows.endswith(b"\n")):
         yield rows
@@ -162,7 +165,7 @@ def _alike(rows: bytes) -> Iterator[bytes]:
 
 
 def _beginning(line: bytes) -> bytes:
-    """Kind, both names and version, with the comma behind."""
+    """Return kind, both names and version, with the comma after them."""
     return b",".join([*line[:200].split(b",", 4)[:4], b""])
 
 
@@ -174,7 +177,7 @@ def _headed(line: bytes) -> Table:
 
 
 def _table_of(run: bytes, latest: Mapping[str, Table], wanted: Collection[str]) -> Table | None:
-    """The table that a run's rows belong to; None for an unwanted one. Raises FeedChanged for rows without a header."""
+    """Return the table of a run's rows, or None for an unwanted one. Raises FeedChanged for rows without a header."""
     _, first, second, version, _ = (*run[:200].split(b",", 4), b"", b"", b"", b"")[:5]
     name = (first + second).decode("latin-1")
     if name not in wanted:

@@ -1,7 +1,7 @@
-"""Where AEMO's reports lie, by the age of their day; and which files a directory listing offers.
+"""Find AEMO's reports by the age of their day, and select files from a directory listing.
 
-The running and the last day are single five-minute files whose sequence numbers cannot be guessed: their directory is
-read. Days before that are bundles, and months that the monthly archive holds are asked for there, a table a file.
+Today and yesterday are single five-minute files with unpredictable sequence numbers, so their directory is read.
+Earlier days are bundles. Months in the monthly archive are requested there, with a file per table.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ NEMWEB = "https://nemweb.com.au"
 MARKET_TZ = "Australia/Brisbane"
 FIVE_MINUTES = 300
 CURRENT_DAYS = 1
-"""A `Current` directory holds two days, so the whole of yesterday; its DUPLICATE/ folder is passed over."""
+"""A `Current` directory covers two days, so the whole of yesterday. Its DUPLICATE/ folder is skipped."""
 BUNDLES_KEPT_DAYS = 390
-"""`ARCHIVE` holds bundles for thirteen months."""
+"""`ARCHIVE` has bundles for thirteen months."""
 MONTHLY_OUT = 12
-"""The day of the next month from which a month's archive is sure to be there; it appears about the 8th."""
+"""The day of the next month from which a month's archive is certain to exist. It appears about the 8th."""
 MONTHLY_TABLES_SINCE = date(2015, 1, 1)
-"""The first month of which the archive has a file a table: of those before it has one zip of all tables each
-(https://github.com/UNSW-CEEM/NEMOSIS/issues/66).
+"""The first month with a file per table in the archive.
+
+Earlier months have one zip of all tables each (https://github.com/UNSW-CEEM/NEMOSIS/issues/66).
 """
 AHEAD_OF_UTC = 10 * clock.HOUR
 _PREDISPATCH = re.compile(r"PREDISPATCH_\d{12}_(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)_LEGACY", re.IGNORECASE | re.ASCII)
-"""The run's nominal time, then the instant of publication, half an hour before."""
+"""The run's nominal time, then the time of publication, half an hour earlier."""
 RENAMED = (2024, 8)
-"""Since this month the archive's files are named with `#`, stored as a literal %23: asked for as %2523."""
+"""Since this month the archive's files are named with `#`, stored as a literal %23 and requested as %2523."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One of AEMO's reports and the monthly tables that hold the same rows."""
+    """One of AEMO's reports, and the monthly tables with the same rows."""
 
     feed: str
     directory: str
     prefix: str
     weekly: bool
-    """Whether the `ARCHIVE` bundles weeks (to be found by its listing) or days."""
+    """Whether the `ARCHIVE` bundles weeks (found by its listing) or days."""
     tables: tuple[str, ...]
-    """None: days that only the monthly archive would hold are not asked for."""
+    """If empty, days that only the monthly archive may have are not requested."""
 
     def requests(self, days: Sequence[MarketDay], now: int) -> list[Request]:
-        """The questions for these days as of the instant `now`: listing, bundles, or monthly tables."""
+        """Return the requests for these days as of the time `now`: listing, bundles, or monthly tables."""
         today = clock.local_date(now, MARKET_TZ)
         recent = [d for d in days if d.day >= today - timedelta(days=CURRENT_DAYS)]
         monthly = [d for d in days if self.tables and d not in recent and is_archived(d.day, today)]
@@ -60,7 +61,7 @@ class Report:
         return [*self._monthly(monthly), *self._bundles(between), *self._listing("Current", recent)]
 
     def follow(self, body: bytes, request: Request) -> list[Request]:
-        """The listed files that hold rows of the request's days. Raises FeedChanged for what is no such listing."""
+        """Return the listed files that contain rows of the request's days. Raises FeedChanged for any other page."""
         if request.kind != "listing":
             return []
         text = text_of(body)
@@ -72,7 +73,7 @@ class Report:
             covered = _days_in(name)
             days = tuple(day for day in request.days if day in covered)
             if days:
-                # Of two files for one interval the greater name is the newer.
+                # If two files cover one interval, the greater name is the newer.
                 chosen.setdefault(days, {})[name.split("_")[-2]] = name
         return [self._file(request, days, name) for days, named in chosen.items() for name in named.values()]
 
@@ -88,7 +89,7 @@ class Report:
 
     def _bundles(self, days: Sequence[MarketDay]) -> Iterator[Request]:
         if self.weekly:
-            # The week that is not yet bundled may still lie among the single files.
+            # The week that is not yet bundled may still be among the single files.
             yield from self._listing("ARCHIVE", days)
             yield from self._listing("Current", days)
             return
@@ -111,7 +112,7 @@ class Report:
 
 
 def monthly_url(table: str, year: int, month: int) -> str:
-    """Where the monthly archive (MMSDM) keeps a table of a month."""
+    """Return the URL of a month's table in the monthly archive (MMSDM)."""
     archive = f"{NEMWEB}/Data_Archive/Wholesale_Electricity/MMSDM"
     folder = f"{archive}/{year}/MMSDM_{year}_{month:02d}/MMSDM_Historical_Data_SQLLoader/DATA"
     stamp = f"{year}{month:02d}010000"
@@ -121,7 +122,7 @@ def monthly_url(table: str, year: int, month: int) -> str:
 
 
 def published_at(name: str) -> int | None:
-    """When a pre-dispatch file was published, Unix seconds, by its name; None for other files. Raises FeedChanged."""
+    """Return the publication time in a pre-dispatch file's name (Unix seconds), else None. Raises FeedChanged."""
     stamp = _PREDISPATCH.search(name)
     if stamp is None:
         return None
@@ -130,14 +131,17 @@ def published_at(name: str) -> int | None:
 
 
 def is_archived(day: date, today: date) -> bool:
-    """Return whether the monthly archive is sure to have a day."""
+    """Check whether the monthly archive is certain to have a day."""
     following = (day.replace(day=1) + timedelta(days=31)).replace(day=MONTHLY_OUT)
     return today >= following
 
 
 def _days_in(name: str) -> tuple[date, ...]:
-    """The market days that a file holds: of one interval by its end, of a bundled week by its first and last day; of a
-    forecast the day when it was published."""
+    """Return the market days in a file, by its name.
+
+    A file of one interval is named by its end, a bundled week by its first and last day. A forecast counts for the day
+    of its publication.
+    """
     if published := published_at(name):
         return (clock.local_date(published, MARKET_TZ),)
     first, last = name.rsplit(".", 1)[0].split("_")[-2:]

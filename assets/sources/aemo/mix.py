@@ -1,18 +1,18 @@
-"""The mix of the five regions: what each unit's meter reads (Dispatch_SCADA), and rooftop solar beside it, as one feed.
+"""Parse the mix of the five regions: each unit's meter (Dispatch_SCADA) and rooftop solar, as one feed.
 
-Two feeds would hide each other: the fuels of an interval are taken from one feed.
+Two feeds would hide each other, because the fuels of an interval are taken from one feed.
 
 Traps:
-- A SCADA file is written 16 seconds after its interval begins: it holds the reading at the start of the interval that
-  SETTLEMENTDATE ends.
-- Loads (SNOWYP, HPRL1) are positive while they consume: they are turned. Units that both charge and discharge, which
-  exist since 2024, carry a sign of their own.
-- The file names units, not fuels: see `units`. A unit that the table lacks has no region either. If such units hold
-  more than 2% of the absolute MW of all five regions, the interval has no row of any fuel but rooftop solar.
-- Rooftop solar comes in half hours, named by their end, and is published half an hour after it. The regions QLDC, QLDN,
-  QLDS, TASN and TASS are parts of QLD1 and TAS1. Each half hour has several estimates by TYPE: MEASUREMENT is read.
-  The monthly archive has its columns in another order.
-- `solar` is utility scale. Demand is already less what roofs produce.
+- A SCADA file is written 16 seconds after its interval begins. It contains the reading at the start of the interval
+  that SETTLEMENTDATE ends.
+- Loads (SNOWYP, HPRL1) are positive while they consume, so their sign is reversed. Units that both charge and
+  discharge, which exist since 2024, carry their own sign.
+- The file names units, not fuels: see `units`. A unit that is missing in the table has no region either. If such units
+  exceed 2% of the absolute MW of all five regions, the interval only has a row of rooftop solar.
+- Rooftop solar is half-hourly, named by the end, and published half an hour after the end. The regions QLDC, QLDN,
+  QLDS, TASN and TASS are parts of QLD1 and TAS1. Each half hour has several estimates by TYPE, and only MEASUREMENT is
+  read. The monthly archive has its columns in another order.
+- `solar` is utility scale. Demand already excludes the supply from roofs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ UNKNOWN_SHARE = 0.02
 """The share of the absolute MW of all units above which unknown units cost an interval its rows."""
 NO_MIX = "more than 2% of the output, so that there is no mix (add units by `python -m assets.sources units FILE`)"
 NAMED = 5
-"""How many of these units are named, the largest first."""
+"""The number of these units that are named, the largest first."""
 _SCADA_TABLE, _ROOFTOP_TABLE = "DISPATCHUNIT_SCADA", "ROOFTOPACTUAL"
 _PARTS = frozenset({"QLDC", "QLDN", "QLDS", "TASN", "TASS"})
 
@@ -91,7 +91,7 @@ def _add_rooftop(rows: Rows, by_code: MixByCode, table: Table) -> None:
 
 
 def _add_units(rows: Rows, by_code: MixByCode, table: Table) -> None:
-    """Add the sums of the units of each region and fuel; an interval with too many unknown units has none."""
+    """Add the sums of the units of each region and fuel. An interval with too many unknown units has no sum."""
     columns = table.columns(("SETTLEMENTDATE", "DUID"), ("SCADAVALUE",))
     words, lines = coded(columns["SETTLEMENTDATE"])
     ends = np.array([wall_stamp(word) for word in words], np.int64)[lines]
@@ -119,7 +119,7 @@ def _add_units(rows: Rows, by_code: MixByCode, table: Table) -> None:
 
 
 def _agreed(ends: Ints, units: Ints, values: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return each unit's reading of an interval once; one that is stated with two values is no number."""
+    """Return each unit's reading of an interval once. A reading that is stated with two values becomes NaN."""
     key, first, place = np.unique(units * SPREAD + ends, return_index=True, return_inverse=True)
     if len(key) == len(ends):
         return ends, units, values

@@ -1,8 +1,8 @@
-"""AEMO's pre-dispatch: price and demand of the five regions, half hour by half hour to the end of the next trading day.
+"""Parse AEMO's pre-dispatch: half-hourly price and demand of five regions to the end of the next trading day.
 
-A run each half hour; its file comes 26 to 29 minutes before the run's nominal time, which is the end of its first
-period. Runs reach to 04:00: of today, and from about 13:00 on of tomorrow. The file's name alone says when it was
-published; a bundle holds the files of a week.
+Each half hour has a run. Its file appears 26 to 29 minutes before the run's nominal time, which is the end of its first
+period. Runs reach to 04:00 today, and from about 13:00 to 04:00 tomorrow. Only the file's name gives its publication
+time, and a bundle contains the files of a week.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MEASURES = {"RRP": (Forecast.PRICE, "AUD/MWh"), "TOTALDEMAND": (Forecast.DEMAND
 
 
 def parse(body: bytes, request: Request) -> Rows:
-    """`price_forecast` and `demand_forecast` rows of every run in a file or bundle.
+    """Return `price_forecast` and `demand_forecast` rows of every run in a file or bundle.
 
     Raises FeedChanged, NotPublished.
     """

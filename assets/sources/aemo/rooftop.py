@@ -1,8 +1,8 @@
-"""Where AEMO's files of rooftop solar are: two weeks of half hours, then weekly bundles, then the monthly archive.
+"""Find AEMO's files of rooftop solar: two weeks of half hours, then weekly bundles, then the monthly archive.
 
 A file is named by the time when it is due, half an hour after the end of its half hour: `..._20230902183000_<id>.zip`
-holds what ends at 18:00. A bundle is named by the Thursday on which its week begins or ends: the bundles on both sides
-of a day are read.
+contains the half hour that ends at 18:00. A bundle is named by the Thursday on which its week begins or ends, so the
+bundles on both sides of a day are read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIRECTORY = "ROOFTOP_PV/ACTUAL"
 PREFIX = "PUBLIC_ROOFTOP_PV_ACTUAL_MEASUREMENT"
 TABLE = "ROOFTOP_PV_ACTUAL"
 CURRENT_DAYS = 12
-"""A `Current` directory holds two weeks."""
+"""A `Current` directory covers two weeks."""
 LABEL_AFTER_START = HOUR
 """Seconds from the start of a half hour to the time in the name of its file."""
 WEEK = timedelta(days=7)
@@ -33,7 +33,7 @@ _NAME = re.compile(rf'({PREFIX}_(\d{{14}}|\d{{8}})(?:_\d+)?)\.zip(?=")', re.IGNO
 
 
 def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Return the listings and monthly tables for these days as of the instant `now`."""
+    """Return the listings and monthly tables for these days as of the time `now`."""
     today = clock.local_date(now, MARKET_TZ)
     recent = [day for day in days if age(day, now) <= CURRENT_DAYS]
     monthly = [day for day in days if day not in recent and is_archived(day.day, today)]
@@ -55,7 +55,7 @@ def _listing(place: str, days: Sequence[MarketDay]) -> list[Request]:
 
 
 def follow(body: bytes, request: Request) -> list[Request]:
-    """Return the listed files that may hold half hours of the request's days. Raises FeedChanged for another page."""
+    """Return the listed files that may contain half hours of the request's days. Raises FeedChanged for other pages."""
     if request.kind != "listing":
         return []
     text = text_of(body)
@@ -72,7 +72,7 @@ def follow(body: bytes, request: Request) -> list[Request]:
 
 
 def _days_of(stamp: str) -> tuple[date, date]:
-    """Return the first and last market day that a file of that time or date may hold."""
+    """Return the first and last market day that a file of that time or date may contain."""
     day = f"{stamp[:4]}/{stamp[4:6]}/{stamp[6:8]}"
     if len(stamp) == 8:
         named = clock.utc(wall_stamp(f"{day} 00:00")).date()

@@ -1,10 +1,10 @@
-"""AEMO's dispatch and trading reports as rows: which columns of which tables are what, signs, regions, interconnectors.
+"""Convert AEMO's dispatch and trading reports to rows: tables, columns, signs, regions, interconnectors.
 
-A market intervention doubles an interval. Its pricing run (INTERVENTION = 0) holds the price and the demand that
-settle; that run's NETINTERCHANGE and MWFLOW are what would have flowed without the intervention. What did flow stands
-in the run with INTERVENTION = 1: over 2018-04 its nets equal AEMO's own TRADINGREGIONSUM in every half hour, those of
-the pricing run are off by 140 MW on average. METEREDMWFLOW, in the same row, is the target of five minutes before and
-is not read.
+A market intervention doubles an interval. Its pricing run (INTERVENTION = 0) contains the price and the demand that
+settle. The NETINTERCHANGE and MWFLOW of that run are the flows without the intervention. The actual flows are in the
+run with INTERVENTION = 1: over 2018-04 its nets equal AEMO's own TRADINGREGIONSUM in every half hour. The nets of the
+pricing run differ by 140 MW on average. METEREDMWFLOW, in the same row, is the target of five minutes before and is not
+read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 HALF_HOUR = 1800
 FIVE_MINUTE_SETTLEMENT = wall_stamp("2021/10/01 00:00:00")
-"""Trading intervals that end until here last half an hour."""
+"""Trading intervals that end by this time last half an hour."""
 
 REGIONS = {"NSW1": "AU-NSW", "QLD1": "AU-QLD", "VIC1": "AU-VIC", "SA1": "AU-SA", "TAS1": "AU-TAS"}
 ZONES = tuple(REGIONS.values())
@@ -46,7 +46,7 @@ TIES = {
     "V-S-MNSP1": ("AU-VIC", "AU-SA", "au-vic-sa-murraylink"),
     "T-V-MNSP1": ("AU-TAS", "AU-VIC", "au-tas-vic-basslink"),
 }
-"""INTERCONNECTORID -> where its positive flow comes from, where it goes, and its line in the geographic layer."""
+"""INTERCONNECTORID -> the origin and the target of its positive flow, and its line in the geographic layer."""
 
 REGIONS_KNOWN = Members("region", "", REGIONS)
 TIES_KNOWN = Members("interconnector", Metric.INTERCHANGE, TIES)
@@ -70,16 +70,16 @@ TRADING = {
 }
 RESOLUTIONS = {FIVE_MINUTES: "5m", HALF_HOUR: "30m"}
 _PHYSICAL = frozenset({"NETINTERCHANGE", "MWFLOW"})
-"""Columns that an intervention's own run states; the others come from the pricing run."""
+"""Columns from an intervention's own run. The others come from the pricing run."""
 
 _Step = Callable[[int], int]
-"""From an interval's end in market time to its length in seconds."""
+"""A function from an interval's end in market time to its length in seconds."""
 Column = tuple[list[int], list[float]]
 """Interval starts and values."""
 
 
 class Block(NamedTuple):
-    """What a table states of one region or interconnector at one resolution, by the name of the column."""
+    """The values of one region or interconnector at one resolution in a table, by column name."""
 
     name: str
     step: int
@@ -91,12 +91,12 @@ def dispatch_step(end: int) -> int:
 
 
 def trading_step(end: int) -> int:
-    """The length of the trading interval that ends then."""
+    """Return the length in seconds of the trading interval that ends at `end`."""
     return FIVE_MINUTES if end > FIVE_MINUTE_SETTLEMENT else HALF_HOUR
 
 
 def parse_report(wanted: Mapping[str, Sequence[str]], step_of: _Step, body: bytes, request: Request) -> Rows:
-    """Price, demand, net interchange and ties of these tables in a csv, a zip or a zip of zips, as far as they hold."""
+    """Return the price, demand, net interchange and flows in the `wanted` tables of a CSV, a zip or a zip of zips."""
     rows = Rows()
     for table in tables(body, wanted):
         names = wanted[table.name]
@@ -109,7 +109,7 @@ def parse_report(wanted: Mapping[str, Sequence[str]], step_of: _Step, body: byte
 
 
 def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: Rows) -> Iterator[Block]:
-    """A table's columns by region or interconnector, each from the run that holds it; lines left out are counted."""
+    """Yield a table's columns by region or interconnector, each from the run that applies. Counts lines left out."""
     flagged = ("INTERVENTION",) if "INTERVENTION" in table.header else ()
     columns = table.columns(("SETTLEMENTDATE", by, *flagged), names)
     ends, steps = _placed(columns["SETTLEMENTDATE"], step_of)
@@ -133,16 +133,16 @@ def _blocks(table: Table, by: str, names: Sequence[str], step_of: _Step, rows: R
 
 
 def _physical_run(pricing: Flags, ends: Ints) -> Flags:
-    """The lines that state physical flows: the intervention run's, and the only run's of every other interval.
+    """Return the lines with physical flows: the intervention run's, and those of intervals with only one run.
 
-    A run covers the whole market: a region without a line in an interval's intervention run has no flow there.
+    A run covers the whole market, so a region without a line in an interval's intervention run has no flow there.
     """
     chosen: Flags = ~pricing | ~np.isin(ends, ends[~pricing])
     return chosen
 
 
 def _count_left(rows: Rows, runs: Mapping[str, Flags], on_grid: Flags) -> None:
-    """Counts lines off the grid, and those of which a run's price and demand, or its flows, are not taken."""
+    """Count lines off the grid, and the lines of a run that do not supply price and demand, or flows."""
     for reason, physical in (("intervention run", False), ("pricing run of an intervention", True)):
         masks = [mask for name, mask in runs.items() if (name in _PHYSICAL) == physical]
         rows.dropped.update(+Counter({reason: int((~masks[0]).sum()) if masks else 0}))
@@ -151,7 +151,7 @@ def _count_left(rows: Rows, runs: Mapping[str, Flags], on_grid: Flags) -> None:
 
 
 def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:
-    """Interval ends in market time, and lengths, of every line. Raises FeedChanged for what is no stamp."""
+    """Return interval ends in market time, and lengths, of every line. Raises FeedChanged for an invalid stamp."""
     words, lines = coded(stamps)
     ends = [wall_stamp(word) for word in words]
     return np.array(ends, np.int64)[lines], np.array([step_of(end) for end in ends], np.int64)[lines]
@@ -165,7 +165,7 @@ def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
 
 
 def _put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
-    """Adds price, demand and net interchange by region."""
+    """Add price, demand and net interchange by region."""
     for region, step, columns in blocks:
         zone = REGIONS_KNOWN.find(rows, region, (ts for stamps, _ in columns.values() for ts in stamps))
         if zone is None:
@@ -176,9 +176,9 @@ def _put_regions(rows: Rows, blocks: Iterable[Block]) -> None:
 
 
 def _put_ties(rows: Rows, blocks: Iterable[Block]) -> None:
-    """Two rows a reading: an import into the one region is an export from the other.
+    """Add two rows per reading: an import into one region is an export from the other.
 
-    The nets do not need an unknown one: they are columns of their own.
+    The nets do not need an unknown interconnector, because they are columns of their own.
     """
     for name, step, columns in blocks:
         ts, values = columns["MWFLOW"]

@@ -1,12 +1,12 @@
-"""The units of the National Electricity Market: region, fuel and sign by DUID, from a table that grows.
+"""Look up the units of the National Electricity Market: region, fuel and sign by DUID, in a table that grows.
 
-`units.csv` began as facts of openNEM's registry (https://github.com/opennem/opennem, MIT licence) and of AEMO's
+`units.csv` began as facts from openNEM's registry (https://github.com/opennem/opennem, MIT licence) and AEMO's
 registration list (AEMO Copyright Permissions), for the units of September 2021. `python -m assets.sources units FILE`
-adds the units of a whole CO2EII_AVAILABLE_GENERATORS.CSV (https://nemweb.com.au/Reports/Current/CDEII/). A unit that is
-closed stays in the table: its old readings still need it.
+adds the units of a whole CO2EII_AVAILABLE_GENERATORS.CSV (https://nemweb.com.au/Reports/Current/CDEII/). A closed unit
+stays in the table, because its old readings still need it.
 
-Traps of the CDEII list: a DUID comes once per generating set, station names hold commas, and it does not say which
-units are loads. The loads of a battery end in L and a number (HPRL1), those that pump have PUMP in their name.
+Traps of the CDEII list: a DUID appears once per generating set, station names contain commas, and loads are not marked.
+The loads of a battery end in L and a number (HPRL1), and those that pump have PUMP in their name.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FUELS = {
     "Landfill biogas methane": Fuel.BIOMASS,
     "Battery Storage": Fuel.BATTERY,
 }
-"""By CO2E_ENERGY_SOURCE, whatever its case."""
+"""Fuels by CO2E_ENERGY_SOURCE, whatever its case."""
 _FUELS = {name.casefold(): fuel for name, fuel in FUELS.items()}
 _PUMP, _BATTERY_LOAD = re.compile("PUMP"), re.compile(r"L\d+$", re.ASCII)
 _CDEII = "CO2EIIPUBLISHING"
@@ -54,7 +54,7 @@ _COLUMNS = ("DUID", "REGIONID", "CO2E_ENERGY_SOURCE")
 
 
 class Unit(NamedTuple):
-    """One unit: its region as AEMO spells it, and its fuel. The readings of a load are positive while it consumes."""
+    """A unit: its region as AEMO spells it, and its fuel. The readings of a load are positive while it consumes."""
 
     region: str
     fuel: Fuel
@@ -66,7 +66,7 @@ class Unit(NamedTuple):
 
 
 class Renewal(NamedTuple):
-    """What a CDEII list adds to a table of units, and what a person should look at."""
+    """The units that a CDEII list adds to a table, and notes that need manual action."""
 
     units: Mapping[str, Unit]
     added: tuple[str, ...]
@@ -87,13 +87,13 @@ def _decode(text: str) -> dict[str, Unit]:
 
 
 def encode(units: Mapping[str, Unit]) -> str:
-    """Return a table of units as CSV, by DUID; the fuel of a load has a minus sign."""
+    """Return a table of units as CSV, by DUID. The fuel of a load has a minus sign."""
     lines = [f"{duid},{unit.region},{'-' * unit.is_load}{unit.fuel}\n" for duid, unit in sorted(units.items())]
     return "".join(["duid,region,fuel\n", *lines])
 
 
 def renew(units: Mapping[str, Unit], cdeii: bytes) -> Renewal:
-    """Add the units of a CDEII list to a table; a known unit stays as it is. Raises FeedChanged, NotPublished."""
+    """Add the units of a CDEII list to a table, without changing known units. Raises FeedChanged, NotPublished."""
     listed: dict[str, set[Unit]] = {}
     notes: list[str] = []
     for duid, region, source in sorted(set(_rows_of(cdeii))):

@@ -1,4 +1,4 @@
-"""California ISO: prices by OASIS; demand, generation and interchange by Today's Outlook."""
+"""Serve the California ISO: prices from OASIS; demand, generation and interchange from Today's Outlook."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
 FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 LONGEST = 31
-"""Days in one OASIS question; a longer span is answered with error 1004."""
+"""Days per OASIS request. OASIS responds to a longer range with error 1004."""
 
 FUELS = {
     "solar": Fuel.SOLAR,
@@ -54,7 +54,7 @@ DEMAND = "current demand"
 def _lmp_requests(
     feed: str, query: str, version: str, market: str, days: Sequence[MarketDay], now: int
 ) -> list[Request]:
-    """One OASIS question for a run of at most 31 days of prices."""
+    """Return one OASIS request for each run of at most 31 days of prices."""
     return [_lmp_request(feed, run, query, version, market) for run in runs(days, LONGEST, LONGEST * DAY)]
 
 
@@ -74,7 +74,7 @@ def _lmp_request(feed: str, run: Sequence[MarketDay], query: str, version: str, 
 
 
 def forecast_requests(feed: str, query: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The day-ahead forecast as published on a day: of that day and the next."""
+    """Return requests for the day-ahead forecast as published on each day, which covers that day and the next."""
     asked = [(day, _lmp_request(feed, [day, day.next()], query, "1", "DAM")) for day in sorted(set(days))]
     return [
         replace(request, params=tuple(pair for pair in request.params if pair[0] != "node"), days=(day.day,))
@@ -83,7 +83,7 @@ def forecast_requests(feed: str, query: str, days: Sequence[MarketDay], now: int
 
 
 def _outlook_requests(feed: str, file: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file a day. `_` makes the address new, since CloudFront serves stale copies, and is the instant of asking."""
+    """Return one request per day. `_` is the time of the request: CloudFront serves stale copies of an old URL."""
     # Only today's files are in `current`.
     folders = {d.day: f"history/{d.day:%Y%m%d}" if age(d, now) > 0 else "current" for d in sorted(set(days))}
     return [
@@ -93,7 +93,7 @@ def _outlook_requests(feed: str, file: str, days: Sequence[MarketDay], now: int)
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
-    """Five-minute system demand; the forecasts and the net demand beside it are left."""
+    """Return five-minute system demand, without the forecasts and the net demand beside it."""
     outlook = _outlook.read(body, request, lambda header: columns(header, DEMAND))
     rows = Rows()
     rows.extend(
@@ -104,7 +104,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def parse_fuelsource(body: bytes, request: Request) -> Rows:
-    """Generation by fuel, the same as mix, and the column Imports as the zone's net import."""
+    """Return generation by fuel, the same values as mix, and the column Imports as the zone's net import."""
     outlook = _outlook.read(body, request, lambda header: [i for i, name in enumerate(header) if name != "time"])
     rows = Rows()
     rows.extend(
@@ -119,7 +119,7 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
             by_code.extend(code, *_outlook.values(outlook, [place], code.name))
     for place, name in enumerate(outlook.header):
         if name not in FUELS and name not in ("time", IMPORTS):
-            with suppress(FeedChanged):  # an unknown column costs its own readings, whatever they are
+            with suppress(FeedChanged):  # an unknown column only costs its own readings, whatever they are
                 for ts, megawatts in zip(*_outlook.values(outlook, [place], name), strict=True):
                     by_code.unknown[ZONE][ts] += megawatts
     extend_mix(rows, by_code)
@@ -128,9 +128,9 @@ def parse_fuelsource(body: bytes, request: Request) -> Rows:
 
 
 def _fuel_columns(rows: Rows, outlook: _outlook.Outlook) -> dict[Fuel, list[int]]:
-    """Fuel -> the columns that it is the sum of. Here columns are the list: a new one is an unknown fuel.
+    """Return the columns to sum for each fuel. The columns are the list here: a new one is an unknown fuel.
 
-    Raises FeedChanged for half a sum.
+    Raises FeedChanged for an incomplete sum.
     """
     by_fuel: dict[Fuel, list[int]] = {}
     for i, name in enumerate(outlook.header):

@@ -1,6 +1,6 @@
-"""OASIS, the California ISO's market answers: zips with a CSV of prices, or with an XML that says why there is none.
+"""Parse responses of OASIS, the California ISO's market: zips with a CSV of prices or an XML error.
 
-Which queries are sent: see `assets.sources.caiso`. The interface is described at
+For the requests see `assets.sources.caiso`. The interface is described at
 https://www.caiso.com/documents/oasis-interfacespecification.pdf.
 """
 
@@ -32,18 +32,18 @@ from warehouse.market.vocabulary import Forecast, Fuel
 from warehouse.rows.schema import Rows, SeriesKey
 
 PRICE_COLUMNS = ("MW", "VALUE", "PRC")
-"""Where the price stands: in the day-ahead, the 5-minute and the 15-minute answers."""
+"""The names of the price column in the day-ahead, the 5-minute and the 15-minute responses."""
 TEMPORARY = frozenset({"1003", "1006", "1007", "1008", "1009", "1012", "1013", "1015"})
-"""Error codes that pass: time-outs, refusals under load, a response that is still being made."""
+"""Temporary error codes: time-outs, refusals under load, a response that is still in progress."""
 PAUSE = 5.0
-"""Seconds that OASIS wants between two questions."""
+"""Seconds that OASIS requires between two requests."""
 
 
 def parse_lmp(node: str, market: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
-    """The LMP rows of one node and market run (RTM, DAM); other nodes and the price's components give none.
+    """Return the LMP rows of one node and market run (RTM, DAM), without other nodes and the price's components.
 
-    Raises NotPublished where OASIS has no data, FeedUnavailable where it throttles, FeedChanged otherwise, also where
-    every row is of another node.
+    Raises NotPublished if OASIS has no data, FeedUnavailable if it throttles, FeedChanged otherwise, also if every row
+    is of another node.
     """
     rows = Rows()
     texts, found = list(_texts(body)), False
@@ -59,7 +59,7 @@ def parse_lmp(node: str, market: str, key: SeriesKey, body: bytes, request: Requ
 
 
 def parse_load_forecast(area: str, market: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
-    """The demand forecast of one area and market run; each run is another product. Raises as `parse_lmp` does."""
+    """Return the demand forecast of one area and market run (each run is another product). Raises like `parse_lmp`."""
     rows, found = Rows(), False
     names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "MARKET_RUN_ID", "TAC_AREA_NAME", "MW")
     for text in _texts(body):
@@ -84,7 +84,7 @@ RENEWABLE_TYPES = Members("renewable type", Forecast.MIX, {"Solar": Fuel.SOLAR, 
 
 
 def parse_renewable_forecast(market: str, body: bytes, request: Request) -> Rows:
-    """Return `mix_forecast` rows of US-CAISO, sums over the trading hubs. Raises as `parse_lmp` does."""
+    """Return `mix_forecast` rows of US-CAISO, sums over the trading hubs. Raises like `parse_lmp`."""
     rows, parts = Rows(), dict[tuple[Fuel, str], dict[int, float]]()
     names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "MARKET_RUN_ID", "TRADING_HUB", "RENEWABLE_TYPE", "MW")
     for text in _texts(body):
@@ -107,7 +107,7 @@ def parse_renewable_forecast(market: str, body: bytes, request: Request) -> Rows
 
 
 def _begin(start: str, end: str, step: int) -> int:
-    """The start of an interval. Raises FeedChanged for one that is not `step` seconds long, or off the grid."""
+    """Return the start of an interval. Raises FeedChanged if it is not `step` seconds long, or off the grid."""
     begin = _instant(start)
     if _instant(end) - begin != step or begin % step:
         raise FeedChanged(f"an interval {start} to {end} instead of {step} s")
@@ -115,7 +115,8 @@ def _begin(start: str, end: str, step: int) -> int:
 
 
 def _texts(body: bytes) -> Iterator[str]:
-    """The CSV members of a zip, or the body itself where it is a bare member. Raises what an error member means."""
+    """Yield the CSV members of a zip, or the body itself if it is a member. Raises the error that an error member
+    means."""
     members = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
     if not members:
         raise FeedChanged("a zip without members")
@@ -127,7 +128,7 @@ def _texts(body: bytes) -> Iterator[str]:
 
 
 def _refusal(text: str, member: bytes) -> FeedError:
-    """What an error answer means: it comes with status 200 inside the zip, the throttle as a web page."""
+    """Return the meaning of an error. It arrives with status 200 inside the zip, or as a web page if throttled."""
     if "acceptable use" in text.lower():
         return FeedUnavailable("OASIS: acceptable use policy, asked too fast", PAUSE)
     no_html(text)
@@ -141,8 +142,8 @@ def _refusal(text: str, member: bytes) -> FeedError:
 
 
 def _node_prices(text: str, node: str, market: str, step: int) -> list[tuple[int, float | None]]:
-    """Interval starts and LMPs of one node, in the body's order (OASIS shuffles its rows); None for a blank one."""
-    # Four of five rows are parts of the price: with the type between two other columns, they are left unread.
+    """Return interval starts and LMPs of one node in the body's order (OASIS shuffles rows), with None for blanks."""
+    # Four of five rows are components of the price. If the type is between two other columns, they are left unread.
     between = ",LMP_TYPE," in text[:1000] and '"' not in text
     header, lines = table(only_lines_with(",LMP,", text) if between else text)
     names = ("INTERVALSTARTTIME_GMT", "INTERVALENDTIME_GMT", "NODE", "MARKET_RUN_ID", "LMP_TYPE")
@@ -159,7 +160,7 @@ def _node_prices(text: str, node: str, market: str, step: int) -> list[tuple[int
 
 @lru_cache(maxsize=16384)
 def _instant(stamp: str) -> int:
-    """Cached: an interval's end is the next one's start."""
+    """Return the time of a stamp. The cache helps, because an interval's end is the next start."""
     return iso_instant(stamp)
 
 

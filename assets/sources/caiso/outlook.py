@@ -1,12 +1,13 @@
-"""Today's Outlook, the California ISO's five-minute CSVs: from wall-clock labels without a date to instants.
+"""Read Today's Outlook, the California ISO's five-minute CSVs: wall-clock labels without a date become times.
 
-What the columns mean: see `assets.sources.caiso`. Both forecast columns are labelled by interval ends: their values
-change at 00:05, 01:05 and so on (the hour-ahead one at :05, :20, :35 and :50), and the first label, 00:00, has
-yesterday's last value. Demand is read as interval starts. Read so, it lags the hour-ahead forecast by 10 to 15 minutes;
-read as ends it would by 5 to 10: which of the two it is the recordings do not settle. On the day that sets clocks back,
-a file holds 24 hours of labels: one of the two 01:xx hours is missing. The one that is there is the first, in daylight
-time: demand runs smoothly into it (from 00:55 to 01:00 by -70, -75 and -78 MW in 2019, 2020 and 2021) and jumps after
-it (from 01:55 to 02:00 by -467, -534 and -415).
+For the meaning of the columns see `assets.sources.caiso`. Both forecast columns are labelled by interval ends. Their
+values change at 00:05, 01:05 and so on (the hour-ahead one at :05, :20, :35 and :50), and the first label, 00:00, has
+yesterday's last value. Demand is read as interval starts, which lag the hour-ahead forecast by 10 to 15 minutes.
+Interval ends would lag by 5 to 10. The recordings do not show which is right.
+
+On the day that sets clocks back, a file has 24 hours of labels: one of the two 01:xx hours is missing. The present one
+is the first, in daylight time. Demand runs smoothly into it (from 00:55 to 01:00 by -70, -75 and -78 MW in 2019, 2020
+and 2021). Demand jumps after it (from 01:55 to 02:00 by -467, -534 and -415).
 """
 
 from __future__ import annotations
@@ -28,12 +29,13 @@ from warehouse.market.feeds import Request
 TZ = "America/Los_Angeles"
 STEP = 300
 SLACK = 900
-"""Seconds by which a reading may lie ahead of our clock: it is an interval's start, on the publisher's clock."""
+"""Seconds by which a reading may be ahead of the local clock. Its label is an interval start on the publisher's clock.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The filled lines of one file: header names in lower case, and per line its interval start and its cells."""
+    """The filled lines of one file: header names in lower case, and the interval start and cells per line."""
 
     header: list[str]
     starts: list[int]
@@ -49,10 +51,10 @@ class _Line:
 
 
 def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterable[int]]) -> Outlook:
-    """The lines in which a chosen column is filled, each placed in time; `request.days[0]` dates the labels.
+    """Return the lines in which a chosen column is filled, with their times. `request.days[0]` dates the labels.
 
-    Dropped and counted are the first label of the next day at the file's end, labels off the five minutes, and filled
-    lines without a label. Raises NotPublished for a file that still holds yesterday, FeedChanged otherwise.
+    The first label of the next day at the file's end, labels off the five minutes, and filled lines without a label are
+    dropped and counted. Raises NotPublished for a file that is still yesterday's, FeedChanged otherwise.
     """
     header, cells = table(without_cut_cell(text_of(body)))
     header = [name.lower() for name in header]
@@ -72,7 +74,7 @@ def read(body: bytes, request: Request, choose: Callable[[Sequence[str]], Iterab
 
 
 def _labelled(lines: Iterable[list[str]], label: int, places: Sequence[int], dropped: Counter[str]) -> list[_Line]:
-    """Lines with a reading: those of the future and of the skipped spring hour are there, but blank."""
+    """Return the lines with a reading. Lines of the future and of the skipped spring hour exist, but are blank."""
     labelled = []
     for cells in lines:
         if not any(cells[i].strip() for i in places):
@@ -90,9 +92,9 @@ def _labelled(lines: Iterable[list[str]], label: int, places: Sequence[int], dro
 
 
 def _without_next_day(lines: list[_Line], places: Sequence[int], dropped: Counter[str]) -> list[_Line]:
-    """The lines without the next day's 00:00 that some files end with.
+    """Return the lines without the next day's 00:00, with which some files end.
 
-    Raises FeedChanged where the order is unclear.
+    Raises FeedChanged if the order is unclear.
     """
     undated = [line for line in lines if line.day is None]
     last = max((i for i, line in enumerate(undated) if line.minutes), default=-1)
@@ -117,7 +119,7 @@ def _day(line: _Line, request: Request) -> date:
 
 
 def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
-    """Adds a day's lines with their instants; labels of the repeated autumn hour are those of its first pass."""
+    """Add a day's lines with their times. Labels of the repeated autumn hour are those of its first pass."""
     midnight, ordinary = _midnight(day), MarketDay(day, TZ).hours == 24
     for line in lines:
         outlook.starts.append(midnight + line.minutes * 60 if ordinary else wall_instant(day, line.minutes * 60, TZ))
@@ -125,7 +127,7 @@ def _place(outlook: Outlook, day: date, lines: Sequence[_Line]) -> None:
 
 
 def values(outlook: Outlook, places: Sequence[int], what: str) -> tuple[list[int], list[float]]:
-    """Interval starts and sums of these columns, wherever all of them are filled. Raises FeedChanged."""
+    """Return interval starts and sums of these columns, where all of them are filled. Raises FeedChanged."""
     starts, chosen = outlook.starts, [[line[i] for line in outlook.lines] for i in places]
     if not all(map(str.strip, chain.from_iterable(chosen))):
         full = [all(parts) for parts in zip(*([cell.strip() for cell in column] for column in chosen), strict=True)]
@@ -143,10 +145,12 @@ def _midnight(day: date) -> int:
 
 
 def _refuse_yesterday(day: date, lines: Sequence[_Line], request: Request) -> None:
-    """Raises NotPublished for yesterday's file, still in `current/` after midnight: dated today, it runs ahead.
+    """Raise NotPublished for yesterday's file, still in `current/` after midnight: dated today, it is ahead of the
+    clock.
 
-    Before its lines are placed: dated the day that sets clocks ahead, it has labels that this day skips. That day's
-    labels run an hour ahead of the time since midnight, so a file of its own may seem an hour newer than it is.
+    The check comes before the lines get their times: dated the day that sets clocks ahead, the file has labels that
+    this day skips. The labels of that day run an hour ahead of the time since midnight, so its own file may seem an
+    hour too new.
     """
     sent_at = dict(request.params).get("_", "")
     if not sent_at.isdigit():

@@ -1,16 +1,15 @@
-"""EIA-930 by API v2: hourly demand and interchange of the seven US zones, generation of California, mix of the others.
+"""Serve EIA-930 by API v2: demand and interchange of the seven US zones, generation of California, mix of the others.
 
-https://www.eia.gov/opendata/documentation.php describes the API.
+All values are hourly. https://www.eia.gov/opendata/documentation.php describes the API.
 
 Traps:
-- `period` is the UTC hour's end; `start` and `end` are both included, so that a day is asked for from midnight to
-  midnight.
-- An answer of more than 5000 rows is cut, with a warning; further pages are had by `offset`.
-- Rows come unordered; `value` and `total` are numbers or texts. Null and an empty text are no reading.
-- Interchange is + out of the balancing authority here, so that every sign turns. PJM's borders have a clock of their
-  own: see `interchange`.
-- California's batteries are reported as OTH in every response that has no BAT for it; beside BAT, OTH is other sources.
-- The answer repeats the key under `request`; only `response` is read.
+- `period` is the UTC hour's end. `start` and `end` are both included, so a day is requested from midnight to midnight.
+- A response of more than 5000 rows is cut, with a warning. `offset` requests further pages.
+- Rows are unordered. `value` and `total` are numbers or texts. Null and an empty text mean that there is no reading.
+- Interchange is + out of the balancing authority here, so every sign is reversed. PJM's borders have their own clock:
+  see `interchange`.
+- California's batteries are reported as OTH in every response that has no BAT for it. Beside BAT, OTH is other sources.
+- The response repeats the key under `request`, so only `response` is read.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _KEY = (Secret("query", "api_key", ("EIA_API_KEY",)),)
 def _requests(
     feed: str, dataset: str, longest: int, facets: tuple[tuple[str, str], ...], days: Sequence[MarketDay], now: int
 ) -> list[Request]:
-    """Return requests of at most `longest` days each, so that one page holds the response."""
+    """Return requests of at most `longest` days each, so that the response fits into one page."""
     return [_request(feed, dataset, facets, block) for block in runs(days, longest)]
 
 
@@ -76,7 +75,7 @@ def _request(
 
 
 def _interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Return requests for the borders, until PJM's last period of each block; before 2019, for the totals."""
+    """Return requests for the borders, until PJM's last period of each block, and for the totals before 2019."""
     totals = [day for day in days if day.day < BORDERS_SINCE]
     borders = [day for day in days if day.day >= BORDERS_SINCE]
     return [
@@ -89,7 +88,7 @@ def _interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """What is published on a day is the forecast of that day, and of the next as far as it is there."""
+    """Return a request per publication day: for the forecast of that day, and of the next as far as it exists."""
     facets = _facets(type=("DF",), respondent=_EVERY)
     return [
         replace(_request("eia.demand_forecast", "region-data", facets, [day, day.next()]), days=(day.day,))
@@ -98,7 +97,7 @@ def _forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def next_page(body: bytes, request: Request) -> list[Request]:
-    """The question for the rows that a cut answer left out; none where it is whole. Raises FeedChanged."""
+    """Return the request for the rows that a cut response left out, if any. Raises FeedChanged."""
     response = response_of(body)
     page = member(response, "data", list)
     reached = offset_of(request) + len(page)
@@ -225,7 +224,7 @@ SOURCE = Source(
             optional_metrics=(Metric.CARBON_ESTIMATE,),
             rank=1,
             since=date(2018, 7, 1),
-            # Authorities must report by 7 a.m. Eastern of the next day; several do within two hours.
+            # Authorities must report by 7 a.m. Eastern of the next day. Several do within two hours.
             publication=Publication(lag_minutes=120, grace_minutes=1680),
             requests=partial(
                 _requests, "eia.mix", "fuel-type-data", MIX_DAYS, _facets(respondent=tuple(MIX_RESPONDENTS))

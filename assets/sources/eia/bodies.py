@@ -1,4 +1,4 @@
-"""What every response of EIA's API v2 has: the envelope, its rows, their hours and values."""
+"""Read the common parts of every response of EIA's API v2: the envelope, its rows, their hours and values."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FUELS = {
     "OTH": Fuel.OTHER,
     "UNK": Fuel.OTHER,
 }
-"""SNB and WNB are solar and wind with a battery behind the same meter; OES and UES are other and unknown storage."""
+"""SNB and WNB are solar and wind with a battery behind the same meter. OES and UES are other and unknown storage."""
 
 
 def start_of(entry: Mapping[str, Any]) -> int:
@@ -51,7 +51,7 @@ def start_of(entry: Mapping[str, Any]) -> int:
 
 
 def end_of(entry: Mapping[str, Any]) -> int:
-    """Return the hour's end that `period` states. A day's period, `2026-07-01`, is of another data set."""
+    """Return the hour's end that `period` states. A day's period, `2026-07-01`, belongs to another data set."""
     period = member(entry, "period", str)
     end = iso_instant(period)
     if "T" not in period or end % HOUR:
@@ -60,7 +60,7 @@ def end_of(entry: Mapping[str, Any]) -> int:
 
 
 def megawatts_of(entry: Mapping[str, Any]) -> float | None:
-    """Megawatt-hours of one hour; None where there is no reading."""
+    """Return the megawatt-hours of one hour, or None if there is no reading. Raises FeedChanged for another unit."""
     value = reading(member(entry, "value"), "value")
     if value is not None and entry.get("value-units") != "megawatthours":
         raise FeedChanged(f"unit {str(entry.get('value-units'))[:40]!r}, not megawatthours")
@@ -82,7 +82,8 @@ def entries_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_cut(response: Mapping[str, Any], reached: int) -> bool:
-    """Whether rows follow the first `reached` ones. `total` counts them all; without it, the warning tells."""
+    """Check whether rows follow the first `reached` ones. `total` counts all rows. Without it, a warning shows a
+    cut."""
     if "total" in response:
         return reached < number(response["total"], "total")
     return "incomplete return" in str(response.get("warnings", ""))
