@@ -1,1 +1,1 @@
-"""Who may have an answer, and at what price: samples, keys, rate limits, payments. No Flask here."""
+"""Decide who may have a response, and at what price: samples, keys, rate limits, payments. This needs no Flask."""

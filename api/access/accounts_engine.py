@@ -1,7 +1,7 @@
-"""Connections to the accounts database, SQLite or PostgreSQL, and one error that says that it does not answer.
+"""Open the accounts database, SQLite or PostgreSQL, and raise a single error while it does not respond.
 
-The SQLite file holds keys, counts and payments: it is readable by its owner alone, and an empty file in its place is a
-loss that nobody may paper over with a new database.
+The SQLite file holds keys, counts and payments, so only its owner may read it. An empty file in its place is a loss,
+which a new database must not hide.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from warehouse.errors import MarketError
 from warehouse.store import layout
 
 WITHIN_S = 10.0
-"""A statement takes milliseconds. A database that is silent for so long counts as unavailable."""
+"""The seconds after which a silent database counts as unavailable; a statement takes milliseconds."""
 _LIBPQ_TIMEOUTS = {
     "connect_timeout": "5",
     "tcp_user_timeout": "10000",
@@ -34,7 +34,7 @@ _LIBPQ_TIMEOUTS = {
     "keepalives_interval": "5",
     "keepalives_count": "2",
 }
-"""A machine that vanished is noticed in seconds, where the kernel alone tries for a quarter of an hour."""
+"""With these, a lost server is noticed in seconds; the kernel's own limit is a quarter of an hour."""
 READS = "emds_reads"
 """The execution option of a connection that only reads."""
 _PRIVATE = 0o600
@@ -47,11 +47,11 @@ _REASON = re.compile(
 
 
 class AccountsUnavailable(MarketError):
-    """The database does not answer: nothing can be counted or written down, so nothing paid can be answered."""
+    """The database does not respond: calls can be neither counted nor recorded, so paid paths cannot respond either."""
 
 
 def open_engine(url: str) -> Engine:
-    """Open SQLite (WAL, every commit on disk) or PostgreSQL. It and its engine raise AccountsUnavailable."""
+    """Open SQLite (WAL, every commit on disk) or PostgreSQL. This function and the engine raise AccountsUnavailable."""
     if url.startswith("sqlite"):
         _prepare_file(Path(url.removeprefix("sqlite:///")))
         engine = create_engine(url, connect_args={"timeout": WITHIN_S})
@@ -67,7 +67,7 @@ def open_engine(url: str) -> Engine:
 
 
 def connect_sqlite(url: URL) -> sqlite3.Connection:
-    """Open the file. Each commit outlives the process, not the power: that may take a moment's counts along."""
+    """Open the file. A commit survives the end of the process, but a power failure may lose a moment's counts."""
     path = f"file:{quote(url.database or '')}?mode=rw"  # a missing file is an error, not a new database
     connection = sqlite3.connect(path, timeout=WITHIN_S, isolation_level=None, check_same_thread=False, uri=True)
     connection.execute("PRAGMA synchronous = NORMAL")
@@ -76,7 +76,7 @@ def connect_sqlite(url: URL) -> sqlite3.Connection:
 
 def connect_postgres(url: URL, autocommit: bool = True) -> Any:
     """Open a connection that is closed if the server does not respond to a statement within WITHIN_S."""
-    import psycopg  # only where PostgreSQL is used: the driver is not among the edge's own dependencies
+    import psycopg  # imported here, because the edge does not depend on the driver
 
     options = dict(url.get_dialect()().create_connect_args(url)[1])
     # In a cluster without a locale (SQL_ASCII), psycopg returns text as bytes unless the encoding is set.
@@ -87,7 +87,7 @@ def connect_postgres(url: URL, autocommit: bool = True) -> Any:
         try:
             return wait(*arguments, **{**options, "timeout": timeout_s})
         except psycopg.OperationalError:
-            connection.close()  # a rollback on it would wait as long once more
+            connection.close()  # a rollback would wait as long again
             raise
 
     connection.wait = wait_or_close  # type: ignore[method-assign]
@@ -95,7 +95,7 @@ def connect_postgres(url: URL, autocommit: bool = True) -> Any:
 
 
 def _prepare_file(path: Path) -> None:
-    """Make the file where there is none. Raises AccountsUnavailable where it is empty or cannot be made."""
+    """Create the file if it is missing. Raises AccountsUnavailable if it is empty or cannot be created."""
     try:
         if not path.exists():
             _create(path)
@@ -108,13 +108,13 @@ def _prepare_file(path: Path) -> None:
             with contextlib.suppress(OSError):
                 path.chmod(_PRIVATE)
         with closing(sqlite3.connect(path, timeout=WITHIN_S)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")  # a backup's file may be without
+            connection.execute("PRAGMA journal_mode = WAL")  # the file of a backup may lack it
     except (OSError, sqlite3.Error) as fault:
         raise AccountsUnavailable(f"{path.name}: {fault}") from fault
 
 
 def _create(path: Path) -> None:
-    """Put a new database in place whole: other workers never see it empty, and none replaces another's."""
+    """Create a whole database at `path`, so that other workers never find it empty and none replaces another's."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
@@ -128,7 +128,7 @@ def _create(path: Path) -> None:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    # pysqlite's own BEGIN is deferred, and a read that turns into a write then fails at once instead of waiting.
+    # pysqlite's own BEGIN is deferred. A read that turns into a write then fails at once instead of waiting.
     # https://docs.sqlalchemy.org/en/20/dialects/sqlite.html#pysqlite-serializable
     connection.isolation_level = None
     connection.execute("PRAGMA synchronous = FULL")
@@ -136,13 +136,13 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    """Let a writer take the file's one write lock at once; a reader takes none, and waits for nobody."""
+    """Let a writer take the file's single write lock at once. A reader takes no lock and never waits."""
     reads = connection.get_execution_options().get(READS, False)
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
-    """Return a listener that raises AccountsUnavailable for errors of the database, not of a statement."""
+    """Return a listener that raises AccountsUnavailable for errors of the database, not for errors of a statement."""
     is_file = address.startswith("sqlite")
     name = layout.ACCOUNTS if is_file else "EMDS_DATABASE_URL"
 
@@ -157,6 +157,6 @@ def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
 
 
 def server_reason(fault: BaseException) -> str:
-    """Return what a server's driver says that holds no part of the address, and so of the password; else its kind."""
+    """Return the known part of a driver's error, which contains neither URL nor password; else the error's type."""
     match = _REASON.search(str(fault))
     return match[0] if match else type(fault).__name__

@@ -1,4 +1,4 @@
-"""Whose call it is: the address of a client behind proxies, and the network that counts as one client."""
+"""Find the address of a client behind proxies, and the network that counts as a single client."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from api.settings import Network
 
 SUBSCRIBER, SITE = 64, 48
-"""Bits of the IPv6 network that one subscriber holds at least, and of the largest that is given out freely."""
+"""The bits of the IPv6 network that a subscriber has at least, and of the largest network that is handed out freely."""
 _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?")
-"""`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write them (RFC 7239 section 6)."""
+"""`203.0.113.9:4711` and `[2001:db8::1]:4711`, as some proxies write addresses (RFC 7239 section 6)."""
 
 
 def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) -> str:
-    """Return the nearest address that is no trusted proxy, from the right: anyone can have written what is left of it.
+    """Return the rightmost address that is not a trusted proxy; any client can write what is to its left.
 
-    `peer` is the socket's other end, empty on a Unix socket, which only a local proxy can reach.
+    `peer` is the other end of the socket, empty on a Unix socket, which only a local proxy can reach.
     """
     if not forwarded_for or not trusted:
         return peer
@@ -37,7 +37,7 @@ def client_address(peer: str, forwarded_for: str, trusted: Sequence[Network]) ->
 
 @lru_cache(maxsize=4096)
 def client_unit(address: str, prefix: int = SUBSCRIBER) -> str:
-    """Return what is limited: an IPv4 address, that of a 6to4 address too, or an IPv6 network of `prefix` bits."""
+    """Return what is limited: an IPv4 address, also that of a 6to4 address, or an IPv6 network of `prefix` bits."""
     ip = _ip(address)
     if isinstance(ip, IPv6Address):
         host_bits = 128 - prefix

@@ -1,6 +1,6 @@
-"""The accounts database: opened when it is first needed; transactions, and the one statement of a keyed call.
+"""Open the accounts database on first use, and run its transactions and the single statement of a keyed request.
 
-Transactions go by SQLAlchemy. The one statement of a keyed call goes to the driver: SQLAlchemy would double its cost.
+Transactions use SQLAlchemy. The statement of a keyed request uses the driver, which costs half as much.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Database:
     """Transactions on a database with this release's tables. Every method raises AccountsUnavailable."""
 
     def __init__(self, address: str) -> None:
-        """`address` as settings have it; nothing is opened yet."""
+        """Take `address` as it is in the settings, and open nothing yet."""
         self.url: URL = make_url(address)
         self._address = address
         self._engine: Engine | None = None
         self._postgres = self.url.get_backend_name() == "postgresql"
-        # SQLite has one writer: threads queue here, not in its busy handler. PostgreSQL has by default a hundred
-        # connections for all workers of all hosts.
+        # SQLite has a single writer, for which threads queue here instead of in its busy handler. PostgreSQL has by
+        # default a hundred connections for all workers of all hosts.
         most, connect = (8, connect_postgres) if self._postgres else (1, connect_sqlite)
         connected: Callable[[], Any] = partial(connect, self.url)
         self._pool = QueuePool(
@@ -49,10 +49,10 @@ class Database:
         )
         self._opening = threading.Lock()
         self._failure: tuple[float, AccountsUnavailable] | None = None
-        """Until when it is not tried again, and why."""
+        """The time before which opening is not tried again, and the reason."""
 
     def open(self) -> Engine:
-        """Return the engine; a database that could not be opened is left alone for five seconds."""
+        """Return the engine. After a failure, opening is tried again after five seconds."""
         if self._engine is not None:
             return self._engine
         with self._opening:
@@ -64,7 +64,7 @@ class Database:
                     try:
                         migrate(engine)
                     finally:
-                        engine.dispose()  # workers forked from here must not share its connections
+                        engine.dispose()  # forked workers must not share its connections
                 except AccountsUnavailable as fault:
                     self._failure = (time.monotonic() + _RETRY_AFTER_S, fault)
                     raise
@@ -84,13 +84,13 @@ class Database:
             yield connection.execution_options(**{READS: True})
 
     def run(self, statement: str, values: Mapping[str, int | bytes], tries: int = 2) -> tuple[Any, ...] | None:
-        """Run one statement, a transaction of its own. Return its first row once it is committed; None for no row.
+        """Run a statement as its own transaction. Return its first row after the commit, or None without rows.
 
-        Where a PostgreSQL was restarted or failed over, the connection is useless: the next try has a new one. A
-        statement whose commit is lost with its connection may so be run twice.
+        After PostgreSQL restarts or fails over, a connection is useless, and the next try opens a new connection. If
+        the connection is lost during a commit, the statement may run twice.
         """
         error = self.open().dialect.loaded_dbapi.Error
-        statement = _PARAMETER.sub(r"%(\1)s", statement) if self._postgres else statement  # as psycopg spells it
+        statement = _PARAMETER.sub(r"%(\1)s", statement) if self._postgres else statement  # psycopg's syntax
         try:
             if self._postgres and tries > 1:
                 with contextlib.suppress(error):
@@ -104,10 +104,10 @@ class Database:
         driver: Any = connection.driver_connection
         try:
             cursor = driver.execute(statement, values)
-            # Reading to the end commits. Psycopg refuses to fetch from a statement that returns no columns.
+            # Reading to the end commits. psycopg rejects a fetch if a statement returns no columns.
             rows: list[tuple[Any, ...]] = cursor.fetchall() if cursor.description else []
         except BaseException:
-            connection.invalidate()  # and the place that is taken next is its
+            connection.invalidate()  # this also frees its place in the pool
             raise
         connection.close()
         return rows[0] if rows else None
@@ -121,7 +121,7 @@ class Database:
 
 @contextlib.contextmanager
 def _pool_timeout_as_unavailable() -> Iterator[None]:
-    """Turn the wait for a free connection that ends without one into AccountsUnavailable."""
+    """Raise AccountsUnavailable if the wait for a free connection times out."""
     try:
         yield
     except PoolTimeout as fault:

@@ -1,14 +1,14 @@
-"""Who may pass, and by which method: after the checks of path and parameters, which cost nothing, before the work.
+"""Admit requests and choose their access method, after the cheap checks of path and parameters and before the work.
 
     with service.gate.enter(request, "latest") as entry:      # no price: a free path
         ...                                              # the work that `entry.method` calls for
         return entry.settle(response, rows)              # rows: how many are to be paid for
 
-Sample first, which costs nothing and uses nothing up; then a key with calls left, whose call is already paid for; then
-a payment, also beside a key that will not do; else what the key lacks, or the offer to pay. Calls that end with a
-refusal, and payments, are limited by client address: a wrong guess and a bogus signature are cheap to make. A call that
-is refused before it comes to `enter` is limited too: `check_early` runs before its parameters are read, and
-`count_refusal` counts it.
+A sample comes first, because it costs nothing. Next is a key with calls left, which has already paid for its call.
+Next is a payment, also beside a key that is not accepted. Otherwise the client gets the fault of its key, or the offer
+to pay. Requests that end with a refusal, and payments, are limited by client address, because wrong keys and bogus
+signatures are cheap to make. So are requests that are refused before `enter`: `check_early` runs before parameters are
+read, and `count_refusal` counts the refusal.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("emds.gate")
 LIVE_MODES = frozenset({"live", "recorded"})
-"""Warehouses whose figures may be sold; any other sells nothing but to a facilitator on loopback."""
+"""The modes whose data may be sold. Other warehouses sell only to a facilitator on loopback."""
 _OF_THE_ANSWER = frozenset({"ETag", "Last-Modified", "Content-Length", "Content-Range"})
 _UNPACK = {"br": brotli.decompress, "gzip": gzip.decompress, "zstd": zstandard.decompress}
 
 
 class Gate:
-    """Access control of one worker; any number of them, on any hosts, share the accounts database."""
+    """Access control of one worker. Any number of gates, on any hosts, share the accounts database."""
 
     def __init__(self, settings: Settings, mode: str, clock: Callable[[], float] = time.time) -> None:
-        """`mode` is the warehouse's. `clock` is the true time, never EMDS_NOW.
+        """Take the warehouse's `mode`, and a `clock` of the true time, which is never EMDS_NOW.
 
-        Where the database cannot be opened, free paths and samples are served all the same, and it is tried again.
+        If the database cannot be opened, free paths and samples still work, and opening is tried again later.
         """
         self.settings = settings
         self.database = Database(settings.database_url)
@@ -82,9 +82,9 @@ class Gate:
     def enter(
         self, request: HttpRequest, price: str = "", answer_format: str = "json", file: bytes = b""
     ) -> Iterator[Admission]:
-        """Let a request in; no price is a free path. Raises Responded.
+        """Admit a request; a path without `price` is free. Raises Responded.
 
-        `answer_format`: which one the answer has. `file`: the hash by which a file counts once per key and day.
+        `answer_format` is the format of the response. `file` is the hash by which a file counts once per key and day.
         """
         call = self.call_of(request, price, answer_format)
         request.environ["emds.counted"] = True
@@ -102,10 +102,10 @@ class Gate:
                 outcome.settle(NO_ANSWER)
 
     def call_of(self, request: HttpRequest, price: str = "", answer_format: str = "json") -> Call:
-        """Return a request's credentials. Read from the environ itself: this runs for every call of every path."""
+        """Return a request's credentials. This runs for every request, so it reads the environ directly."""
         header, trusted = request.environ.get, self.settings.trusted_proxies
         payment, fingerprint = header("HTTP_PAYMENT_SIGNATURE") or header("HTTP_X_PAYMENT", ""), ""
-        if payment:  # of method, path, query in any order, and format; not of the coding, which a retry may change
+        if payment:  # of method, path, sorted query and format, but not of the coding, which a retry may change
             pairs = parse_qsl(request.query, keep_blank_values=True)
             query = urlencode(sorted(pair for pair in pairs if pair[0] != "format"))
             bought = "\n".join((request.method, request.path, query, answer_format))
@@ -124,7 +124,7 @@ class Gate:
         )
 
     def admit(self, call: Call) -> Grant | WholeAnswer | Problem:
-        """Return a grant, an answer that was paid for before, or a refusal. `call` must be one that can be answered."""
+        """Return a grant, a response that was paid for before, or a refusal. `call` has passed the other checks."""
         try:
             return self._admit_free(call) if call.sample or not call.price else self._admit_paid(call)
         except AccountsUnavailable as fault:
@@ -132,11 +132,12 @@ class Gate:
             return unavailable()
 
     def check_early(self, call: Call, of_file: bool = False) -> Problem | None:
-        """Return the 429 of a call whose key has no call left in this second, or without a valid key or a payment whose
-        client has no free call left; else None. Nothing is counted.
+        """Return the 429 of a request over the limit, else None, and count nothing.
 
-        `call` states a price if its path has one: unpaid calls of such paths have a limit of their own beside that of
-        free calls. `of_file`: it reads a file, which keys may do more often.
+        A key is over the limit if it has no call left in this second. A request without a valid key or a payment is
+        over the limit if its client has no free call left. `call` states the price of its path, because unpaid calls
+        of priced paths have another limit besides that of free calls. `of_file` is true for files, which have a higher
+        limit per key.
         """
         settings, now, client = self.settings, self.now, client_unit(call.client)
         if (key := _sent_key(call)) and (too_fast := self.limits.check("second", *self._pace(key, of_file), now)):
@@ -149,9 +150,9 @@ class Gate:
         return None if too_many is None or self._is_valid(key) else too_many
 
     def count_refusal(self, call: Call, of_file: bool = False) -> Problem | None:
-        """Count a call that was refused before it was admitted: against its valid key's second, else its client.
+        """Count a request that was refused before its admission, against its valid key's second or else its client.
 
-        Return the 429 of one too many: a payment or signature that is not one lets no client be refused without end.
+        Return the 429 of a request over the limit, so that bogus payments or signatures do not allow endless refusals.
         """
         if self._is_valid(key := _sent_key(call)):
             return self.limits.refuse("second", *self._pace(key, of_file), self.now)
@@ -162,7 +163,7 @@ class Gate:
         return keys.pace_of(digest_of(key), self.settings.key_calls_per_second, of_file)
 
     def _is_valid(self, key: str) -> bool:
-        """Return whether a key is one that is accepted; False also while the accounts do not respond."""
+        """Return whether a key is accepted, which is also False while the accounts do not respond."""
         try:
             usage = self.keys.usage(digest_of(key), self.now) if key else None
         except AccountsUnavailable:
@@ -170,12 +171,12 @@ class Gate:
         return usage is not None and usage.confirmed
 
     def admit_holder(self, request: HttpRequest) -> tuple[bytes, Usage]:
-        """Let a call about a key itself in: it is free. Raises Responded, Problem 401."""
+        """Admit a request about a key itself, which is free. Raises Responded, Problem 401."""
         with self.enter(request):
             return self.require_key(request)
 
     def require_key(self, request: HttpRequest) -> tuple[bytes, Usage]:
-        """Return the digest of the live key that a request shows, and its day. Raises Problem 401."""
+        """Return the digest of the active key in a request, and the key's usage today. Raises Problem 401."""
         call = self.call_of(request)
         key = key_of(call) or ""
         digest = digest_of(key)
@@ -215,7 +216,7 @@ class Gate:
             return grant
 
         def settle(answer: WholeAnswer) -> Headers | Problem:
-            """Let a payment that is taken give back its own call, and the one that fetched its offer."""
+            """Settle; a valid payment gives back its own call, and the call that fetched its offer."""
             settled = grant.settle(answer)
             if not isinstance(settled, Problem) and any(name.endswith("PAYMENT-RESPONSE") for name, _ in settled):
                 self.limits.give_back("unpaid", client, 2, self.now)
@@ -225,7 +226,7 @@ class Gate:
 
 
 class Admission:
-    """A call that the gate let in. `settle` it once, within its `with` block; else what was reserved is given back."""
+    """An admitted request. `settle` it once within its `with` block; else its reservation is given back."""
 
     __slots__ = ("_grant", "_request", "method", "settled")
 
@@ -234,9 +235,9 @@ class Admission:
         self._request, self._grant, self.settled = request, grant, False
 
     def settle(self, response: Response, rows: int = 1) -> Response:
-        """Return the response to send, with the gate's headers. Raises Responded where a payment fails.
+        """Return the response to send, with the gate's headers. Raises Responded if a payment fails.
 
-        `rows` are paid for; 0 where there are none or they are stale.
+        `rows` is the number of rows to pay for, 0 if there are none or they are stale.
         """
         self.settled = True
         is_payment = self.method == "payment"
@@ -247,9 +248,9 @@ class Admission:
         if isinstance(outcome, Problem):
             raise Responded(outcome)
         headers, body = response.headers, response.body
-        if is_payment:  # the gate brings its own caching
+        if is_payment:  # the gate sets its own caching
             headers = [pair for pair in headers if pair[0] != "Cache-Control"]
-        if bodiless:  # nobody verified the payment: say nothing of the answer
+        if bodiless:  # the payment is unverified, so the response must reveal nothing
             headers, body = [pair for pair in headers if pair[0] not in _OF_THE_ANSWER], b""
         return Response(response.status, [*headers, *outcome], body)
 
@@ -261,32 +262,32 @@ class Admission:
         stale: bool = False,
         caching: Iterable[tuple[str, str]] = (),
     ) -> Response:
-        """Settle the call with a JSON object, marked where it is a sample. Raises Responded."""
+        """Settle the request with a JSON object, which is marked if it is a sample. Raises Responded."""
         content = orjson.dumps({**body, "sample": True} if self.method == "sample" else body)
         headers = [*(caching or responses.caching(self.method)), *responses.marks(simulated, stale)]
         return self.settle(responses.body(self._request, content, responses.JSON, headers), rows)
 
     def document(self, content: Document, simulated: bool, stale: bool = False) -> Response:
-        """Settle the call with a published document; nobody pays for overdue figures. Raises Responded."""
+        """Settle the request with a published document; stale data is free of charge. Raises Responded."""
         headers = [*responses.caching(self.method), *responses.marks(simulated, stale)]
         return self.settle(responses.document(self._request, content, responses.JSON, headers), 0 if stale else 1)
 
 
 def _other_header(request: HttpRequest) -> str:
-    """Return the name of a header beside the two of keys whose value begins as a key does; empty if there is none."""
+    """Return the name of a header, other than the two for keys, that contains a key; empty if there is none."""
     names = (name for name, value in request.environ.items() if name[:5] == "HTTP_" and value[:5] == KEY_PREFIX)
     named = (name for name in names if is_well_formed(request.environ[name].strip()))
     return next(named, "")[5:45].replace("_", "-").title()
 
 
 def _sent_key(call: Call) -> str:
-    """Return the well-formed key of a call, whatever its path costs; an empty text without one."""
+    """Return the well-formed key of a request, whatever its path costs; empty without a key."""
     key = key_of(call)
     return key if key and is_well_formed(key) else ""
 
 
 def replayed_response(stored: WholeAnswer, request: HttpRequest) -> Response:
-    """Return a stored answer in a coding that this request takes: the retry may come by another way than the first."""
+    """Return a stored response in a coding that the request accepts, since a retry may come from another client."""
     coding = dict(stored.headers).get("Content-Encoding", "identity")
     if coding in ("identity", choose(request.header("HTTP_ACCEPT_ENCODING"))):
         return Response(stored.status, [*stored.headers], stored.body)
@@ -295,5 +296,5 @@ def replayed_response(stored: WholeAnswer, request: HttpRequest) -> Response:
 
 
 def unavailable() -> Problem:
-    """Return 503: nothing can be counted or charged at the moment."""
+    """Return the 503 for accounts that can neither count nor charge at the moment."""
     return refuse_for(5, "accounts-unavailable", members={"charged": False})

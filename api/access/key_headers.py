@@ -1,4 +1,4 @@
-"""Where a request carries its key, and what to tell a client that sent the key in another form."""
+"""Find the key in a request, and explain how to send a key that came in another form."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from api.http.other_names import KEY_FORM
 
 
 def key_of(call: Call) -> str | None:
-    """Return the key that a call carries, None without credentials, an empty text for credentials of another kind."""
+    """Return the key of a request, None without credentials, or an empty text for credentials of another type."""
     if call.api_key:
         return call.api_key
     if not call.authorization:
@@ -21,16 +21,16 @@ def key_of(call: Call) -> str | None:
         return credentials.strip()
     if scheme.lower() != "basic":
         return ""
-    try:  # as the user name, where spreadsheets and `https://KEY@host/` put a key
+    try:  # as the user name, which spreadsheets and `https://KEY@host/` use
         return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
     except (binascii.Error, ValueError):
         return ""
 
 
 def explain_form(call: Call) -> str:
-    """Return how to send the key, if a call carries it in another form, else an empty text.
+    """Return how to send the key if a request carries it in another form, else an empty text.
 
-    The text repeats nothing of what was sent but the name of a header.
+    The text repeats nothing of the request except the name of a header.
     """
     scheme, _, credentials = call.authorization.partition(" ")
     wrong = ""

@@ -1,6 +1,6 @@
-"""What becomes of a key: its holder sees its day, rotates and revokes it; the operator lists, limits and revokes.
+"""Show, rotate and revoke keys for their holders, and list, limit and revoke keys for the operator.
 
-How a key comes about: `api.access.sign_up`.
+`api.access.sign_up` creates keys.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from api.service import Service
 from warehouse.market.clock import DAY
 
 OVERLAP_S = DAY
-"""So long a rotated key goes on opening."""
+"""The seconds for which a rotated key still works."""
 
 
 def key_uses(database: Database, days: int, default: int, now: int) -> list[Row[Any]]:
-    """Return every key with its use of the last `days` UTC days, the busiest first.
+    """Return every key with its use in the last `days` UTC days, the busiest first.
 
-    `quota`: its own answers per day, None for the default; `today` and `answers`: of today and of those days;
-    `days_full`: days on which the quota was exhausted; `last_day`: the last with an answer, or None.
-    Times are Unix seconds, days are counted from 1970-01-01 UTC.
+    `quota` is the key's own limit per day, or None for the default. `today` and `answers` count responses today and in
+    those days. `days_full` counts days on which the quota was exhausted. `last_day` is the last day with a response,
+    or None. Times are Unix seconds, and days are counted from 1970-01-01 UTC.
     """
     today, first = now // DAY, now // DAY - days + 1
     recent = USAGE.c.day >= first
@@ -48,15 +48,16 @@ def key_uses(database: Database, days: int, default: int, now: int) -> list[Row[
 
 
 def set_quota(database: Database, key: int, quota: int | None) -> bool:
-    """Give a key a quota of its own, or the default one again for None. Return whether there is such a key."""
+    """Set a key's own quota, or the default if `quota` is None. Return whether the key exists."""
     with database.begin() as connection:
         return bool(connection.execute(update(KEYS).where(KEYS.c.id == key).values(quota=quota)).rowcount)
 
 
 def rotate(database: Database, digest: bytes, now: int) -> str | None:
-    """Return a new spelling of a key, with the same day and quota; None where no live key has the digest any more.
+    """Return a rotated key with the same usage and quota; None if no active key has `digest` any more.
 
-    The one before opens for OVERLAP_S more, older ones no more. Of two that rotate one key at once, one does.
+    The previous key works for OVERLAP_S more seconds; older keys stop at once. Of two simultaneous rotations, one
+    succeeds.
     """
     key = spell(secrets.token_bytes(32))
     mine = (KEYS.c.digest == digest, KEYS.c.revoked.is_(None))
@@ -71,9 +72,9 @@ def rotate(database: Database, digest: bytes, now: int) -> str | None:
 
 
 def revoke(database: Database, key: int | bytes, now: int) -> bool:
-    """End a key, by its number or digest, and those that were rotated into it; its usage stays.
+    """Revoke a key, by its number or digest, and its previous keys; its usage stays.
 
-    By the digest of one that was rotated before, that spelling alone. Return whether there was such a key.
+    The digest of a previous key revokes only that key. Return whether such a key existed.
     """
     mine = KEYS.c.digest == key if isinstance(key, bytes) else KEYS.c.id == key
     with database.begin() as connection:
@@ -102,7 +103,7 @@ def _rotate(service: Service, request: HttpRequest, _query: QueryValues) -> Resp
     digest, _ = gate.admit_holder(request)
     key = rotate(gate.database, digest, now)
     if key is None:
-        gate.require_key(request)  # 401 where it was revoked meanwhile
+        gate.require_key(request)  # 401 if it was revoked meanwhile
         raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
     return private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201)
 

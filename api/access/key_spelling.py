@@ -1,7 +1,7 @@
-"""How a key is spelled: `emds_`, 43 base62 digits of 32 random bytes, 6 base62 digits of their CRC-32.
+"""Spell keys as `emds_`, 43 base62 digits of 32 random bytes, and 6 base62 digits of their CRC-32.
 
-The checksum finds a typing error without a look at the database, and lets secret scanners tell a key from random text.
-Keys made before it end with the 43 digits and stay valid.
+The checksum finds a typing error without a database query, and helps secret scanners to recognise a key. Keys from
+before the checksum end with the 43 digits and stay valid.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ KEY_PREFIX = "emds_"
 KEY_PATTERN = "^emds_[0-9A-Za-z]{43}([0-9A-Za-z]{6})?$"
 _BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _KEY = re.compile(KEY_PATTERN[1:-1])
-_DIGITS = 43  # 62 ** 43 > 2 ** 256, and for the checksum's six 62 ** 6 > 2 ** 32
+_DIGITS = 43  # 62 ** 43 > 2 ** 256; six digits suffice for the checksum, as 62 ** 6 > 2 ** 32
 _PLAIN_LENGTH = len(KEY_PREFIX) + _DIGITS
 
 
@@ -26,7 +26,7 @@ def spell(secret: bytes) -> str:
 
 
 def is_well_formed(key: str) -> bool:
-    """Return whether a text can be a key: its form fits, and its checksum where it has one."""
+    """Return whether `key` has the form of a key, with a correct checksum if it has a checksum."""
     if not _KEY.fullmatch(key):
         return False
     plain, check = key[:_PLAIN_LENGTH], key[_PLAIN_LENGTH:]
@@ -34,7 +34,7 @@ def is_well_formed(key: str) -> bool:
 
 
 def digest_of(key: str) -> bytes:
-    """Return what the database knows a key by: 256 random bits need neither salt nor a slow hash."""
+    """Return the digest of a key for the database. 256 random bits need neither salt nor a slow hash."""
     return hashlib.sha256(key.encode()).digest()
 
 

@@ -1,7 +1,7 @@
-"""What a free key opens: 500 answers a UTC day, counted before the work.
+"""Admit requests with free keys, each up to 500 responses per UTC day, counted before the work.
 
-One statement counts a call, the same on SQLite and PostgreSQL, exact for any number of workers. Days are days since
-1970-01-01 UTC. How a key is spelled: see `api.access.key_spelling`.
+A single statement counts a request. It is the same on SQLite and PostgreSQL, and exact for any number of workers. Days
+are days since 1970-01-01 UTC. For the form of a key, see `api.access.key_spelling`.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from api.http.problems import Problem
 from warehouse.market.clock import DAY
 
 CALLS_PER_DAY = 500
-"""Of a key without a quota of its own."""
+"""The quota of a key without its own quota."""
 _FILE_PARTS = 20
-"""A lazy reader asks for a file in so many parts at most."""
+"""The most parts in which a lazy reader requests a file."""
 _NOT_SIGNED = "This address is not signed for now; /v1/bulk asked with a key gives signed ones, for an hour each."
 _LOG = logging.getLogger("emds.keys")
 
-# A key that was rotated opens as its successor for a while.
+# A rotated key works as its successor for a while.
 _ID = """coalesce((SELECT id FROM keys WHERE digest = :digest),
     (SELECT key_id FROM previous_keys WHERE digest = :digest AND until > :now))"""
-# The comparison and the count are one act: no row comes back where the key is not live, or has no call left.
+# The statement compares and counts at once. It returns no row if the key is inactive or has no call left.
 _QUOTA = "coalesce((SELECT quota FROM keys WHERE id = usage.key_id), :limit)"
 _COUNT = f"""
 INSERT INTO usage (key_id, day, calls) SELECT id, :day, 1 FROM keys
@@ -54,30 +54,31 @@ _DIGEST = "SELECT digest FROM keys WHERE id = :key AND revoked IS NULL"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The day of a key that is not revoked; after `reserve` with the call that was counted."""
+    """The usage of an active key on a day; after `reserve`, it includes the counted call."""
 
     key: int
     day: int
     used: int
     limit: int
     created: int | None = None
-    """Unix seconds; a call that is counted does not look it up."""
+    """Unix seconds; `reserve` does not look it up."""
     confirmed: bool = True
-    """A key that lacks the confirmation by mail opens nothing."""
+    """Whether the key works; a key without confirmation by e-mail does not."""
     read: bool = False
-    """Whether the day has paid for the file that was asked about."""
+    """Whether the requested file is already paid for on that day."""
 
 
 class Keys:
-    """The keys in the accounts database, and their days. Every method but `give_back` raises AccountsUnavailable."""
+    """The keys in the accounts database, and their days. Every method except `give_back` raises AccountsUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
 
     def admit(self, call: Call, limits: RateLimits, per_second: int, now: int) -> Grant | Problem | None:
-        """Return a grant that holds one call of the key's day; else 401 (unknown, revoked) or 429 (too fast, used up).
+        """Return a grant that reserves a call of the key's day, or a 401 (unknown, revoked) or 429 (too fast, quota
+        exceeded).
 
-        None for a call with neither key nor signature.
+        Return None for a request with neither key nor signature.
         """
         key = key_of(call)
         if key is None and not call.signature:
@@ -109,22 +110,22 @@ class Keys:
         return Grant("key", settle)
 
     def signer(self, call: Call, now: int) -> bytes | None:
-        """Return the digest of the key that signed the address of a call; None if no key did, or not for now."""
+        """Return the digest of the key that signed the URL of a request; None if it is invalid or not current."""
         return signer_of(call.signature, call.path, now, self.current_digest)
 
     def reserve(self, digest: bytes, now: int) -> Usage | None:
-        """Count one call of a key on its day; None where the key opens nothing, or has no call left.
+        """Count a call of a key on its day; return None if the key does not work or has no call left.
 
-        A count whose commit is lost with its connection is sent again: that may take a call from the key, and never
-        gives one too many.
+        If the connection is lost during the commit, the count is sent again. This may cost the key a call, and never
+        adds one.
         """
         row = self.database.run(_COUNT, {"digest": digest, "day": now // DAY, "limit": CALLS_PER_DAY, "now": now})
         return Usage(*row) if row else None
 
     def give_back(self, reserved: Usage) -> int:
-        """Take a counted call back, once, on the day that it was counted.
+        """Take back a counted call on the day of its count, once.
 
-        Return the day's calls without it, or with it where the database is gone meanwhile.
+        Return the day's calls without the call, or including it if the database has become unavailable.
         """
         try:
             row = self.database.run(_TAKE_BACK, {"key": reserved.key, "day": reserved.day}, tries=1)
@@ -134,13 +135,13 @@ class Keys:
         return int(row[0]) if row else 0
 
     def usage(self, digest: bytes, now: int, file: bytes = b"") -> Usage | None:
-        """Return the day of a key, and whether it has read a file; None for a key that is unknown or revoked."""
+        """Return the usage of a key today, and whether it has read a file; None for an unknown or revoked key."""
         day = {"day": now // DAY, "limit": CALLS_PER_DAY, "now": now}
         row = self.database.run(_LOOK, {**day, "digest": digest, "file": file})
         return Usage(*row[:5], *map(bool, row[5:])) if row else None
 
     def record_read(self, reserved: Usage, file: bytes) -> bool:
-        """Record that a reserved call pays for a file on its day; return False where another call did."""
+        """Record that a reserved call pays for a file on its day; return False if another call has paid for it."""
         day: dict[str, int | bytes] = {"key": reserved.key, "day": reserved.day}
         if reserved.used == 1:
             self.database.run(_FORGET_READS, day, tries=1)
@@ -153,12 +154,12 @@ class Keys:
 
 
 def pace_of(digest: bytes, per_second: int, of_file: bool) -> tuple[str, int]:
-    """Return the name of a key's counter of calls per second, and how many it allows; parts of files have their own."""
+    """Return a key's counter of calls per second and its limit. Parts of files have their own counter."""
     return (f"{digest.hex()} files", per_second * _FILE_PARTS) if of_file else (digest.hex(), per_second)
 
 
 def rate_limit(used: int, limit: int, now: int) -> Headers:
-    """Return how much of the day is left, in the syntax of draft-ietf-httpapi-ratelimit-headers-11."""
+    """Return the headers with the day's remaining calls, as in draft-ietf-httpapi-ratelimit-headers-11."""
     policy = ("RateLimit-Policy", f'"day";q={limit};w={DAY}')
     return (policy, ("RateLimit", f'"day";r={max(0, limit - used)};t={resets_at(now) - now}'))
 
@@ -169,7 +170,7 @@ def resets_at(now: int) -> int:
 
 
 def invalid(key: str = "", unconfirmed: bool = False, form: str = "") -> Problem:
-    """Return 401: no such key, revoked, sent in another form, mistyped, or not confirmed yet."""
+    """Return the 401 of a key that is unknown, revoked, sent in another form, mistyped, or unconfirmed."""
     detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs no key."
     if unconfirmed:
         detail = "This API key opens once the link in its mail was opened; sample=true needs no key."
@@ -181,7 +182,7 @@ def invalid(key: str = "", unconfirmed: bool = False, form: str = "") -> Problem
 
 
 def unsigned() -> Problem:
-    """Return 401: the signature of an address is forged, expired or that of another path."""
+    """Return the 401 of a signature that is forged, expired or for another path."""
     return _refuse(_NOT_SIGNED)
 
 
@@ -190,7 +191,7 @@ def _refuse(detail: str) -> Problem:
 
 
 def used_up(limit: int, now: int) -> Problem:
-    """Return 429: the day's calls are used up."""
+    """Return the 429 of a key that has exceeded its quota for the day."""
     wait = resets_at(now) - now
     detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
     return refuse_for(wait, "quota-exceeded", detail, rate_limit(limit, limit, now))

@@ -1,9 +1,9 @@
-"""Limit how often one client may call: fixed windows, counted in one small file shared by all workers of a host.
+"""Limit the rate of a client's requests by fixed windows, counted in a small file that all workers of a host share.
 
-A database write costs 60 microseconds, this 3; a free call is cheaper than the former. What must be exact across hosts
-(quotas, payments) is in the accounts database. Where the file cannot be made (full disk, read-only home),
-each worker counts for itself. A hash with a secret places each counter: nobody can tell which clients share a place,
-and push his own counter out by calling as those.
+A database write costs 60 microseconds, which is more than a free request costs; this costs 3. The accounts database
+has the counts that must be exact across hosts (quotas, payments). If the file cannot be created (full disk, read-only
+home), each worker counts separately. A hash with a secret places each counter. Thus a client cannot find out which
+clients share a place with it, and cannot displace its own counter by imitating them.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from warehouse.market.clock import DAY, HOUR
 
 _LOG = logging.getLogger("emds.limits")
 _SLOT = struct.Struct("<QII")
-"""A hash of what is counted, when its window ends (Unix seconds), how many calls it saw."""
+"""The hash of the counted name, the end of its window (Unix seconds), and the number of calls in it."""
 _SLOTS = 1 << 16
 _PROBES = 8
 _SECRET_BYTES = 16
-"""They lie behind the slots; the first worker makes them."""
+"""The secret follows the slots; the first worker generates it."""
 _LENGTH = _SLOTS * _SLOT.size + _SECRET_BYTES
 _POLICIES = {
     "minute": (60, "free and sample calls a minute from one address"),
@@ -41,13 +41,13 @@ _POLICIES = {
     "sign-up": (HOUR, "sign-ups per hour from one site (an IPv4 address or an IPv6 /48)"),
     "mail": (HOUR, "confirmation e-mails per hour to one recipient"),
 }
-"""Each limit's window in seconds, and what it counts."""
+"""The window of each limit in seconds, and what it counts."""
 
 
 class RateLimits:
-    """A table of counters in a mapped file: a record lock excludes other workers, a lock in memory other threads.
+    """A table of counters in a mapped file. A record lock excludes other workers, and a lock in memory other threads.
 
-    Record locks belong to a process: workers forked with the file already open still exclude each other.
+    Record locks belong to a process, so workers that were forked with the file open still exclude each other.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,9 +64,9 @@ class RateLimits:
             self._secret = self._table[-_SECRET_BYTES:]
 
     def refuse(self, policy: str, client: str, limit: int, now: int) -> Problem | None:
-        """Count one call of `client` in the window that `now` lies in; return the 429 of one too many, else None.
+        """Count a call of `client` in the window of `now`; return the 429 of a call over the limit, else None.
 
-        `limit` 0 is unlimited.
+        A `limit` of 0 means unlimited.
         """
         if not limit:
             return None
@@ -81,7 +81,7 @@ class RateLimits:
     def check(self, policy: str, client: str, limit: int, now: int) -> Problem | None:
         """Return the 429 that the next call of `client` would get, else None, and count nothing.
 
-        This reads the table without a lock: a call that is counted at the same moment may be missed.
+        This reads the table without a lock, so it may miss a call that is counted at the same moment.
         """
         if not limit:
             return None
@@ -89,7 +89,7 @@ class RateLimits:
         return _too_many(policy, limit, end - now) if self._find(tag, end, now)[1] >= limit else None
 
     def give_back(self, policy: str, client: str, calls: int, now: int) -> None:
-        """Take calls of the window that `now` lies in back, as far as there are any."""
+        """Take back up to `calls` calls in the window of `now`."""
         tag, end = self._counter(policy, client, now)
         with self._locked():
             offset, count = self._find(tag, end, now)
@@ -104,7 +104,7 @@ class RateLimits:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep out the threads of this worker, and where the table is a file the other workers."""
+        """Exclude the other threads of this worker, and the other workers if the table is a file."""
         with self._lock:
             if self._file is None:
                 yield
@@ -116,13 +116,13 @@ class RateLimits:
                 fcntl.lockf(self._file, fcntl.LOCK_UN)
 
     def _counter(self, policy: str, client: str, now: int) -> tuple[int, int]:
-        """Return the tag of a client's counter, and when the window that `now` lies in ends."""
+        """Return the tag of a client's counter, and the end of the window of `now`."""
         text, window = f"{policy}\n{client}".encode(), _POLICIES[policy][0]
         tag = int.from_bytes(hashlib.blake2b(text, key=self._secret, digest_size=8).digest(), "little") or 1
         return tag, (now // window + 1) * window
 
     def _find(self, tag: int, end: int, now: int) -> tuple[int, int]:
-        """Return a tag's offset and count; else a free place near it, or the one there with the fewest calls."""
+        """Return a tag's offset and count; else a free place near it, or the nearby place with the fewest calls."""
         near: list[tuple[int, int]] = []
         for probe in range(_PROBES):
             offset = ((tag + probe) % _SLOTS) * _SLOT.size
@@ -142,7 +142,7 @@ def _too_many(policy: str, limit: int, wait: int) -> Problem:
 
 
 def limits_path(settings: Settings) -> Path:
-    """Return a path beside the accounts where these are a file, else in scratch: EMDS_HOME may be read-only."""
+    """Return a path beside the accounts if they are a file, else a scratch path: EMDS_HOME may be read-only."""
     if settings.database_url.startswith("sqlite:///"):
         return Path(settings.database_url.removeprefix("sqlite:///")).with_suffix(".limits")
     name = hashlib.sha256(f"{settings.home}\n{settings.base_url}".encode()).hexdigest()[:12]
@@ -150,7 +150,7 @@ def limits_path(settings: Settings) -> Path:
 
 
 def _open(path: Path) -> int:
-    """Open the file at its full length: on a full disk it fails here, not as a fault in mapped memory."""
+    """Open the file at its full length, so that a full disk fails here and not as a fault in mapped memory."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.posix_fallocate(file, 0, _LENGTH)

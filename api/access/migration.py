@@ -1,4 +1,4 @@
-"""The accounts database is brought to this release's tables, step by step, by the first worker that opens it."""
+"""Bring the accounts database to this release's tables, step by step, in the first worker that opens it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from api.access.accounts_engine import AccountsUnavailable
 from api.access.tables import METADATA, SCHEMA, STEPS
 
 _MIGRATION_LOCK = 0x656D6473
-"""`emds` in ASCII: PostgreSQL's advisory locks are numbers."""
+"""`emds` in ASCII, because PostgreSQL's advisory locks are numbers."""
 
 
 def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] = STEPS) -> None:
-    """Bring the tables to this release; workers that start at once wait for the first. Raises AccountsUnavailable."""
+    """Bring the tables to this release; other workers that start wait for the first. Raises AccountsUnavailable."""
     with engine.begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
@@ -25,7 +25,7 @@ def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] = STEP
         done: int = connection.execute(select(func.max(SCHEMA.c.step))).scalar_one()
         if done > len(steps):
             raise AccountsUnavailable(f"the accounts database is at step {done}, this release knows {len(steps)}")
-        if done < len(steps) and engine.dialect.name == "postgresql":  # a step on a large table takes its time
+        if done < len(steps) and engine.dialect.name == "postgresql":  # a step on a large table may be slow
             vars(connection.connection.driver_connection).pop("wait", None)
         for number, step in enumerate(steps[done:], done + 1):
             step(connection)

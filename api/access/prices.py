@@ -1,6 +1,6 @@
-"""What a call costs, by the table of endpoints: offers and payments read it here.
+"""Return what a call costs by the table of endpoints, for offers and payments.
 
-How a payment is asked for and taken: `api.access.x402.server`. A key's calls cost nothing up to its quota.
+`api.access.x402.server` requests and takes payments. A key's calls are free up to its quota.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from api.endpoints.table import ENDPOINTS
 
 USDC_DECIMALS = 6
 PRICES: dict[str, Endpoint] = {endpoint.id: endpoint for endpoint in ENDPOINTS.values() if endpoint.paid}
-"""What is paid for, by operationId, in the specification's order. A path or tool that is not here is free."""
+"""The paid endpoints by operationId, in the specification's order. Any other path or tool is free."""
 
 
 def for_zones(key: str, zones: int) -> str:
-    """Return the key of a price that is paid once for each of some zones."""
+    """Return the key of a price that is paid once for each of several zones."""
     return f"{key}*{zones}"
 
 
 @lru_cache(maxsize=256)
 def price_of(key: str) -> Endpoint:
-    """Return what a key names, or one of `for_zones` at the price of all: 25 zones cost 0.25 USD. Raises KeyError."""
+    """Return the endpoint of a key; a key of `for_zones` has the price of all (25 cost 0.25 USD). Raises KeyError."""
     name, _, zones = key.partition("*")
     endpoint = PRICES[name]
     return replace(endpoint, price=str(Decimal(endpoint.price) * int(zones))) if zones else endpoint
 
 
 def units_of(key: str) -> int:
-    """Return a price in USDC's smallest units: 0.002 USD are 2000. Raises KeyError."""
+    """Return a price in USDC's smallest units: 0.002 USD is 2000. Raises KeyError."""
     return int(Decimal(price_of(key).price).scaleb(USDC_DECIMALS))

@@ -1,8 +1,8 @@
-"""Sign up for a key and confirm it by mail: the paths, the mail, and what each does in the accounts.
+"""Sign up for a key and confirm it by e-mail: the paths, the e-mail, and the changes to the accounts.
 
-Unconfirmed keys open nothing and count for nothing, and a link that was sent for one key of an address confirms another
-that is sent with it: sign-ups by others lock nobody out.
-What a key opens: `api.access.keys`; what becomes of it: `api.access.key_life`.
+Unconfirmed keys do not work and do not count. A link that was sent for one key of an address also confirms another key
+in its request. Thus sign-ups by others do not lock a person out. `api.access.keys` admits requests with keys, and
+`api.access.key_life` rotates and revokes keys.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from warehouse.market.clock import DAY
 
 KEYS_PER_ADDRESS = 3
 IDLE_DAYS = 7
-"""Unused this long, the key that was unused longest makes room for a fourth."""
+"""If the least recently used key is unused for this long, a fourth key may replace it."""
 CONFIRM_S = DAY
-"""So long a confirmation token is good."""
+"""The lifetime of a confirmation token, in seconds."""
 MAILS_PER_HOUR = 5
-"""To one recipient, whoever signs up."""
+"""The limit per recipient, for all clients together."""
 _OPEN_THE_LINK = "Open the link in the e-mail: it confirms this key."
 _USE_AN_EARLIER_LINK = (
     f"{MAILS_PER_HOUR} e-mails were sent to this address within an hour, so no other is sent. Request the link of one "
@@ -53,7 +53,7 @@ _SIGN_UP_LOCK = 0x7369676E
 _MOST_BYTES = 4096
 _MAIL_TIMEOUT_S = 10
 _MAILS = threading.BoundedSemaphore(4)
-"""Of a worker's 64 threads: a slow mail server must not hold more."""
+"""A slow mail server must not occupy more of a worker's 64 threads."""
 _TOKEN = re.compile(r"[\x21-\x7e][\x20-\x7e]{0,254}")
 _LOCAL = re.compile(r"[^\s@\"(),:;<>\[\\\]\x00-\x1f\x7f]{1,64}")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)")
@@ -81,10 +81,11 @@ def sign_up(
     confirmed: bool = True,
     refuse: Callable[[], Problem | None] = lambda: None,
 ) -> tuple[str, str]:
-    """Return a new key, and the token that confirms it; the token is empty where the key is `confirmed` already.
+    """Return a new key, and the token that confirms it, which is empty if the key is `confirmed` already.
 
-    For the same address, client and Idempotency-Key (`token`, empty for none) it is the same key for a day, without a
-    token the second time; `refuse`, which counts a sign-up, is not asked then. Raises Problem 409, and what it returns.
+    The same address, client and Idempotency-Key (`token`, empty without it) give the same key for a day, without a
+    token and without a call to `refuse`, which counts sign-ups. Raises Problem 409, and the problem that `refuse`
+    returns.
     """
     person = identity(email)
     repeat = {"client": client, "token": _sha256(token), "email": person}
@@ -109,7 +110,7 @@ def sign_up(
 
 
 def _send(server: SplitResult, base_url: str, to: str, token: str) -> None:
-    """Send the link that confirms a key. Raises Problem 503; a server's own words stay out of it."""
+    """Send the link that confirms a key. Raises Problem 503, which does not quote the mail server."""
     unavailable = refuse_for(60, "mail-unavailable", "The confirmation could not be sent; no key was made.")
     if not _MAILS.acquire(blocking=False):
         raise unavailable
@@ -139,20 +140,21 @@ def _send(server: SplitResult, base_url: str, to: str, token: str) -> None:
 
 
 def _key(salt: bytes, token: str) -> str:
-    """Return the key of a sign-up: the same again for its Idempotency-Key, without which the salt tells nothing."""
+    """Return the key of a sign-up. It is the same for an Idempotency-Key, without which the salt reveals nothing."""
     return spell(hmac.digest(salt, token.encode(), "sha256") if token else salt)
 
 
 def _one_at_a_time(connection: Connection) -> None:
-    """Let sign-ups queue, so that their counts are exact: they are rare. SQLite's writers queue anyway."""
+    """Serialise sign-ups, which are rare, so that their counts are exact. SQLite's writers queue anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_SIGN_UP_LOCK)))
 
 
 def _make_room(connection: Connection, person: str, now: int, retire: bool = True) -> None:
-    """Retire the key of a person that was unused longest, if there are three and that one idled for seven days.
+    """If a person has three active keys, revoke the least recently used key, provided that it was idle for seven
+    days.
 
-    Raises Problem 409 where all three are in use.
+    Raises Problem 409 if all three are in use.
     """
     last = func.max(USAGE.c.day).filter(USAGE.c.calls > 0)
     live = connection.execute(
@@ -163,7 +165,7 @@ def _make_room(connection: Connection, person: str, now: int, retire: bool = Tru
     ).all()
     if len(live) < KEYS_PER_ADDRESS:
         return
-    # Of its last day only the date is known: it counts as used until that day's end.
+    # Only the date of the last use is known, so a key counts as used until the end of that day.
     used, key = min((max(created, 0 if day is None else (day + 1) * DAY), key) for key, created, day in live)
     if used > now - IDLE_DAYS * DAY:
         full = f"this address has {len(live)} live keys, all used within {IDLE_DAYS} days"
@@ -201,7 +203,7 @@ def _sign_up(service: Service, request: HttpRequest, _query: QueryValues) -> Res
             _send(mail, gate.settings.base_url, email, confirmation)
         except Problem:
             gate.limits.give_back(*recipient, 1, now)
-            with gate.database.begin() as connection:  # asked for again, it is another key, with a mail
+            with gate.database.begin() as connection:  # a repeated sign-up gets another key and an e-mail
                 connection.execute(delete(REPEATS).where(REPEATS.c.client == client, REPEATS.c.token == _sha256(token)))
                 connection.execute(delete(KEYS).where(KEYS.c.digest == digest_of(key), KEYS.c.confirmed.is_(None)))
             raise
@@ -215,16 +217,16 @@ def _sign_up(service: Service, request: HttpRequest, _query: QueryValues) -> Res
 
 
 def _confirm(service: Service, request: HttpRequest, query: QueryValues) -> Response:
-    """Confirm the key of a confirmation token, as often as it comes.
+    """Confirm the key of a confirmation token, which may be repeated.
 
-    If the request carries another key of the same address, confirm that key instead: whoever has the link reads the
-    mail of the address, and whoever signed up for the link's own key may not.
+    If the request carries another key of the same address, confirm that key instead. A client with the link reads the
+    e-mail of the address, which may not be true of the client that signed up for the link's own key.
     """
     gate, now = service.gate, service.gate.now
     sent = digest_of(key_of(gate.call_of(request)) or "")
     mine = (KEYS.c.confirmation == _sha256(query["token"]), KEYS.c.revoked.is_(None), KEYS.c.created > now - CONFIRM_S)
     with gate.enter(request) as entry:
-        if request.method == "HEAD":  # a mail scanner's look must not confirm
+        if request.method == "HEAD":  # the link check of a mail scanner must not confirm
             return entry.settle(Response(200, [NO_STORE]))
         with gate.database.begin() as connection:
             _one_at_a_time(connection)
@@ -241,7 +243,7 @@ def _confirm(service: Service, request: HttpRequest, query: QueryValues) -> Resp
 
 
 def private_json(document: dict[str, Any], status: int = 200) -> Response:
-    """Return an answer that nobody may store."""
+    """Return a JSON response that must not be stored."""
     return Response(status, [NO_STORE, ("Content-Type", "application/json")], orjson.dumps(document))
 
 

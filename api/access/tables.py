@@ -1,6 +1,6 @@
-"""The tables behind keys, usage and payments. Instants are Unix seconds, days are days since 1970-01-01 UTC.
+"""Define the tables of keys, usage and payments, and the steps that add them to a database of an earlier release.
 
-And the steps by which a database of an earlier release comes to have them (`api.access.migration.migrate`).
+Times are Unix seconds, and days are days since 1970-01-01 UTC. `api.access.migration.migrate` runs the steps.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from sqlalchemy import (
 
 METADATA = MetaData()
 PROMPT_DELIVERIES = 3
-"""After so many prompt deliveries in a row a receiver of webhooks counts as prompt."""
+"""The number of prompt deliveries in a row after which a receiver of webhooks counts as prompt."""
 _Big = BigInteger().with_variant(Integer, "sqlite")
 
 KEYS = Table(
     "keys",
     METADATA,
     Column("id", _Big, primary_key=True),
-    Column("digest", LargeBinary(32), nullable=False, unique=True),  # SHA-256 of the key, which itself is kept nowhere
+    Column("digest", LargeBinary(32), nullable=False, unique=True),  # SHA-256 of the key, which is not stored
     Column("email", Text, nullable=False),
     Column("created", _Big, nullable=False),
     Column("revoked", _Big),
-    Column("identity", Text, nullable=False, server_default=""),  # the address in normal form: one person
-    Column("confirmed", _Big),  # when the mail's link was opened; at once where no mail is sent
+    Column("identity", Text, nullable=False, server_default=""),  # the address in normal form, which names a person
+    Column("confirmed", _Big),  # when the link was opened; without e-mail, at once
     Column("confirmation", LargeBinary(32)),  # SHA-256 of the link's token
-    Column("quota", _Big),  # answers a day, where the owner set another number than the usual
+    Column("quota", _Big),  # responses per day, if the operator set another number than the default
     Index("keys_by_email", "email"),
     Index("keys_by_identity", "identity"),
     Index("keys_by_confirmation", "confirmation"),
@@ -50,7 +50,7 @@ KEYS = Table(
 
 _UNCONFIRMED = KEYS.c.confirmed.is_(None)
 KEYS_UNCONFIRMED = Index("keys_unconfirmed", KEYS.c.created, sqlite_where=_UNCONFIRMED, postgresql_where=_UNCONFIRMED)
-"""Each sign-up deletes the keys whose confirmation is overdue, which are few among all keys."""
+"""The index for sign-ups, which delete the few keys that were not confirmed in time."""
 
 PREVIOUS_KEYS = Table(
     "previous_keys",
@@ -59,7 +59,7 @@ PREVIOUS_KEYS = Table(
     Column("key_id", _Big, ForeignKey("keys.id"), nullable=False),
     Column("until", _Big, nullable=False),
 )
-"""Keys that were rotated: until then each opens, and counts, as the key that took its place."""
+"""Rotated keys; until `until`, each works and counts as the key that replaced it."""
 
 USAGE = Table(
     "usage",
@@ -78,7 +78,7 @@ FILE_READS = Table(
     Column("file", LargeBinary(32), primary_key=True),  # SHA-256 of its bytes, or of the series and year of final files
     sqlite_with_rowid=False,
 )
-"""Month files that a key's day has paid for: reading them again that day counts nothing."""
+"""Monthly files that a key's day has paid for; reading them again that day is not counted."""
 
 REPEATS = Table(
     "repeats",
@@ -86,10 +86,10 @@ REPEATS = Table(
     Column("client", Text, primary_key=True),
     Column("token", LargeBinary(32), primary_key=True),  # SHA-256 of the Idempotency-Key
     Column("email", Text, primary_key=True),  # in normal form
-    Column("salt", LargeBinary(32), nullable=False),  # with the Idempotency-Key itself it gives the API key again
+    Column("salt", LargeBinary(32), nullable=False),  # with the Idempotency-Key it gives the API key again
     Column("at", _Big, nullable=False),
 )
-"""Sign-ups of the last day that can be asked for again."""
+"""The sign-ups of the last day, which can be repeated."""
 
 PAYMENTS = Table(
     "payments",
@@ -99,7 +99,7 @@ PAYMENTS = Table(
     Column("payer", Text, nullable=False),
     Column("nonce", Text, nullable=False),
     Column("state", Text, nullable=False),
-    Column("attempt", Integer, nullable=False),  # raised by every claim: an older claimant's end no longer matches
+    Column("attempt", Integer, nullable=False),  # raised by every claim; older claims no longer match
     Column("version", Integer, nullable=False),
     Column("asset", Text, nullable=False),
     Column("pay_to", Text, nullable=False),
@@ -117,10 +117,10 @@ PAYMENTS = Table(
     Column("replays", Integer, nullable=False),
     Column("created", _Big, nullable=False),
     Column("updated", _Big, nullable=False),
-    Column("log_index", _Big),  # of the Transfer within its block; null where nobody looked at the chain
+    Column("log_index", _Big),  # of the Transfer within its block; null if the chain was not read
     UniqueConstraint("network", "payer", "nonce"),
     Index("payments_by_state", "state", "updated"),
-    Index("payments_by_transfer", "network", "tx", "log_index", unique=True),  # one transfer pays for one answer
+    Index("payments_by_transfer", "network", "tx", "log_index", unique=True),  # a transfer pays for a single response
 )
 
 CREDITS = Table(
@@ -134,7 +134,7 @@ CREDITS = Table(
     Column("block", _Big, nullable=False),
     Column("noted", _Big, key="recorded", nullable=False),
 )
-"""Transfers to the owner that bought no answer: sent without a call, or for a call that this database does not know."""
+"""Transfers to the operator that bought no response, because they came without a call or for an unknown call."""
 
 SCANNED = Table(
     "scanned_blocks",
@@ -143,7 +143,7 @@ SCANNED = Table(
     Column("pay_to", Text, primary_key=True),
     Column("block", _Big, nullable=False),
 )
-"""Up to which block transfers to a receiver were compared with the ledger."""
+"""The block up to which transfers to a receiver have been compared with the ledger."""
 
 WEBHOOKS = Table(
     "webhooks",
@@ -154,28 +154,28 @@ WEBHOOKS = Table(
     Column("events", Text, nullable=False),  # JSON lists
     Column("zones", Text, nullable=False),
     Column("threshold", Text),
-    Column("secret", Text, nullable=False),  # as it was shown: messages are signed with it
+    Column("secret", Text, nullable=False),  # in plain text, because it signs messages
     Column("created", _Big, nullable=False),
     Column("change_cursor", Text, nullable=False),
-    Column("states", Text, nullable=False, default="{}"),  # JSON: the state last reported of each event and zone
+    Column("states", Text, nullable=False, default="{}"),  # JSON: the state last reported for each event and zone
     Column("disabled", Text, nullable=False, default=""),
     Column("failing_since", _Big),
     Column("attempts", Integer, nullable=False, default=0),
     Column("next_at", _Big, nullable=False),
     Column("claimed_until", _Big, nullable=False, default=0),
-    Column("slow", Integer, nullable=False, default=PROMPT_DELIVERIES),  # so many prompt deliveries until it is prompt
+    Column("slow", Integer, nullable=False, default=PROMPT_DELIVERIES),  # prompt deliveries that are still needed
     Column("slow_until", _Big, nullable=False, default=0),
     Column("delivered", _Big, nullable=False, default=0),
     Column("last_delivery", _Big),
     Column("last_error", Text, nullable=False, default=""),
     Index("webhooks_by_key", "key_id"),
 )
-"""Subscriptions, and how their deliveries go."""
+"""Subscriptions, and the state of their deliveries."""
 
 WEBHOOK_MESSAGES = Table(
     "webhook_messages",
     METADATA,
-    Column("id", _Big, primary_key=True),  # ascending: the order of delivery within a subscription
+    Column("id", _Big, primary_key=True),  # ascending, which is the order of delivery within a subscription
     Column("webhook_id", Text, ForeignKey("webhooks.id"), nullable=False),
     Column("message_id", Text, nullable=False),
     Column("body", LargeBinary, nullable=False),
@@ -194,7 +194,7 @@ def identity(address: str) -> str:
 
 
 def _confirmed_and_reconciled(connection: Connection) -> None:
-    """Add addresses in normal form, confirmation, quotas and rotation of keys; tie payments to their transfers."""
+    """Add normal addresses, confirmation, quotas and rotation to keys, and tie payments to their transfers."""
     binary = "BYTEA" if connection.dialect.name == "postgresql" else "BLOB"
     for statement in (
         "ALTER TABLE keys ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
@@ -207,7 +207,7 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
         "ALTER TABLE payments ADD COLUMN log_index BIGINT",
         "UPDATE payments SET state = 'claimed' WHERE state = 'verified'",
         "CREATE UNIQUE INDEX payments_by_transfer ON payments (network, tx, log_index)",
-        # Another primary key, which SQLite cannot alter. A sign-up repeated across the upgrade makes another key.
+        # SQLite cannot alter a primary key. A sign-up that is repeated across the upgrade creates another key.
         "DROP TABLE repeats",
         "DROP TABLE sign_ups",
     ):
@@ -218,7 +218,7 @@ def _confirmed_and_reconciled(connection: Connection) -> None:
 
 
 def _slow_until(connection: Connection) -> None:
-    """Add until when a receiver counts as slow; a table that an earlier step has just created has the column."""
+    """Add `slow_until` to webhooks, unless an earlier step has just created the table with it."""
     if "slow_until" not in {column["name"] for column in inspect(connection).get_columns(WEBHOOKS.name)}:
         connection.execute(text("ALTER TABLE webhooks ADD COLUMN slow_until BIGINT NOT NULL DEFAULT 0"))
 
@@ -230,4 +230,4 @@ STEPS: tuple[Callable[[Connection], None], ...] = (
     _slow_until,
     lambda connection: KEYS_UNCONFIRMED.create(connection, checkfirst=True),
 )
-"""How a database of an earlier release becomes one of this; a new one counts as past all steps."""
+"""The steps from an earlier release to this release; a new database counts as past all steps."""

@@ -1,4 +1,4 @@
-"""`/v1/webhooks`: subscribe, list, test and delete. The pipeline delivers."""
+"""Serve `/v1/webhooks`: subscribe, list, test and delete. The pipeline delivers the messages."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _test(service: Service, request: HttpRequest, _query: QueryValues, webhook: 
 
 
 def _own(service: Service, request: HttpRequest, webhook: str) -> Webhook:
-    """Return the subscription, if it is the caller's. Raises Responded, Problem 401 and 404."""
+    """Return the subscription if it belongs to the client's key. Raises Responded, Problem 401 and 404."""
     found = webhooks.get(service.gate.database, webhook[:60], service.gate.admit_holder(request)[1].key)
     if found is None:
         raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
@@ -90,7 +90,7 @@ def _body(webhook: Webhook) -> dict[str, Any]:
 
 
 def _wanted(request: HttpRequest, private: bool) -> dict[str, Any]:
-    """Return what the body asks for, by member. Raises Problem 400, 413 or 415 that names every fault."""
+    """Return the fields of the body. Raises Problem 400, 413 or 415, which names every fault."""
     document = read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):
         raise Problem("invalid-request", 'The body is an object: {"url": "https://...", "events": ["changes"]}.')
@@ -135,7 +135,7 @@ def _check_auctions(catalogue: Catalogue, zones: Sequence[str]) -> None:
 
 
 def _is_fit(url: Any, private: bool) -> bool:
-    """Return whether messages may go to an address; each delivery checks where its name leads."""
+    """Return whether messages may go to a URL; each delivery checks the addresses of its host."""
     if not isinstance(url, str) or len(url) > _LONGEST_URL or not _URL.fullmatch(url):
         return False
     try:

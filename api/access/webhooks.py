@@ -1,8 +1,9 @@
-"""Subscriptions of webhooks and the messages that wait for each, in the accounts database.
+"""Store the subscriptions of webhooks and their pending messages in the accounts database.
 
-A batch of messages and the position it was made from (cursor, states) are written in one transaction, so that a kill
-neither repeats nor loses one. A subscription's messages go out one after the other: a delivery claims the subscription
-first. Instants are true time in Unix seconds. The secret is stored as it is, since it signs; nothing here logs it.
+A transaction writes a batch of messages and the position that it was made from (cursor, states), so that a kill
+neither repeats nor loses a message. A delivery first claims the subscription, so that messages go out in order. Times
+are true time in Unix seconds. The secret is stored in plain text, because it signs messages; this module never logs
+it.
 """
 
 from __future__ import annotations
@@ -25,54 +26,52 @@ from warehouse.market.clock import DAY, HOUR
 EVENTS = ("changes", "price.above", "price.below", "band", "stale", "day_ahead")
 MOST_OF_A_KEY = 10
 CLAIM_S = 60
-"""How long a claim lasts if its deliverer is killed; a delivery takes at most ten seconds."""
+"""The seconds for which a claim lasts if its process is killed; a delivery takes at most ten seconds."""
 GIVE_UP_S = DAY
-"""After so long without a delivery the subscription is disabled."""
+"""The seconds without a delivery after which a subscription is disabled."""
 MOST_WAITING = 100
 SLOW_S = HOUR
-"""A receiver counts as slow for so long after one slow or failed delivery."""
+"""The seconds for which a receiver counts as slow after a slow or failed delivery."""
 BACK_OFF_S = (5, 15, 60, 300, 900, 1800, 3600)
 _MOST_ERROR = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One subscription."""
+    """A subscription."""
 
     id: str
     key: int
     url: str
     events: tuple[str, ...]
     zones: tuple[str, ...]
-    """Empty: all."""
+    """The zones; empty for all zones."""
     threshold: float | None
     secret: str = field(repr=False)
     created: int
     cursor: str
-    """Position in the change log: what lies before it has become messages."""
+    """The position in the change log up to which changes have become messages."""
     states: dict[str, Any]
-    """State last reported, by event and zone."""
+    """The state last reported, by event and zone."""
     disabled: str
-    """Why nothing is delivered any more; empty while it is."""
+    """The reason why nothing is delivered; empty while messages are delivered."""
     failing_since: int | None
     attempts: int
     next_at: int
-    """When the next attempt may begin: the last attempt, or later while attempts fail."""
+    """The earliest time of the next attempt: that of the last attempt, or later while attempts fail."""
     slow: bool
-    """Whether the receiver is new, owes prompt deliveries, or failed or was slow within the last hour.
-
-    Slow receivers share threads of their own.
-    """
+    """Whether the receiver is new, still lacks prompt deliveries, or failed or was slow within the last hour. Slow
+    receivers share separate threads."""
     delivered: int
     last_delivery: int | None
     last_error: str
     waiting: int
-    """Messages that wait."""
+    """The number of pending messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message that waits; `id` stays the same however often it is sent."""
+    """A pending message; `id` is the same for every attempt."""
 
     number: int
     id: str
@@ -80,12 +79,12 @@ class Message:
 
 
 def create(database: Database, key: int, wanted: Mapping[str, Any], cursor: str, now: int) -> Webhook:
-    """Create a subscription of a key that begins at a cursor of the change log. Raises Problem 409.
+    """Create a subscription of a key that starts at a cursor of the change log. Raises Problem 409.
 
-    `wanted`: its `url`, `events`, `zones` and `threshold`.
+    `wanted` has its `url`, `events`, `zones` and `threshold`.
     """
     with database.begin() as connection:
-        # Two at once must not both be the tenth: the key's row is locked where the database locks rows.
+        # The lock on the key's row, if the database locks rows, keeps two requests from both adding the tenth.
         connection.execute(select(KEYS.c.id).where(KEYS.c.id == key).with_for_update())
         count = connection.execute(select(func.count()).where(WEBHOOKS.c.key_id == key)).scalar_one()
         if count >= MOST_OF_A_KEY:
@@ -108,13 +107,13 @@ def create(database: Database, key: int, wanted: Mapping[str, Any], cursor: str,
 
 
 def listed(database: Database, key: int | None = None) -> list[Webhook]:
-    """List the subscriptions of a key, or of all keys, the oldest first."""
+    """List the subscriptions of a key, or of all keys, oldest first."""
     query = _query().where(WEBHOOKS.c.key_id == key) if key is not None else _query()
     return _read(database, query.order_by(WEBHOOKS.c.created, WEBHOOKS.c.id))
 
 
 def get(database: Database, webhook: str, key: int | None = None) -> Webhook | None:
-    """Return a subscription, or None where there is none or it is another key's."""
+    """Return a subscription, or None if it does not exist or belongs to another key."""
     return next((each for each in listed(database, key) if each.id == webhook), None)
 
 
@@ -126,7 +125,7 @@ def remove(database: Database, webhook: str) -> None:
 
 
 def enable(database: Database, webhook: str) -> None:
-    """Enable a disabled subscription again; what it missed is not sent later."""
+    """Enable a disabled subscription; messages that it missed are not sent later."""
     fresh = {"disabled": "", "failing_since": None, "attempts": 0, "next_at": 0, "claimed_until": 0}
     fresh |= {"slow": PROMPT_DELIVERIES}
     with database.begin() as connection:
@@ -134,27 +133,27 @@ def enable(database: Database, webhook: str) -> None:
 
 
 def disable(database: Database, webhook: str, reason: str) -> None:
-    """Disable a subscription and drop its messages."""
+    """Disable a subscription and delete its messages."""
     with database.begin() as connection:
         connection.execute(delete(WEBHOOK_MESSAGES).where(WEBHOOK_MESSAGES.c.webhook_id == webhook))
         connection.execute(update(WEBHOOKS).where(WEBHOOKS.c.id == webhook).values(disabled=reason))
 
 
 def deliverable(database: Database) -> list[Webhook]:
-    """Enabled subscriptions of keys that are confirmed and not revoked, the one attempted longest ago first."""
+    """Return the enabled subscriptions of confirmed active keys, the least recently attempted first."""
     query = _query().join(KEYS, KEYS.c.id == WEBHOOKS.c.key_id)
     open_ = (KEYS.c.revoked.is_(None), KEYS.c.confirmed.is_not(None), WEBHOOKS.c.disabled == "")
     return _read(database, query.where(*open_).order_by(WEBHOOKS.c.next_at, WEBHOOKS.c.id))
 
 
 def count_waiting(database: Database) -> int:
-    """Return how many messages have not arrived yet."""
+    """Return the number of pending messages."""
     with database.connect() as connection:
         return int(connection.execute(select(func.count()).select_from(WEBHOOK_MESSAGES)).scalar_one())
 
 
 def claim(database: Database, webhook: str, now: int) -> Message | None:
-    """Claim a subscription and return its oldest message; None where another deliverer has it or nothing is due."""
+    """Claim a subscription and return its oldest message; None if another process has it or nothing is due."""
     due = (WEBHOOKS.c.claimed_until <= now, WEBHOOKS.c.next_at <= now, WEBHOOKS.c.disabled == "")
     table = WEBHOOK_MESSAGES.c
     oldest = select(table.id, table.message_id, table.body).where(table.webhook_id == webhook).order_by(table.id)
@@ -172,7 +171,10 @@ def claim(database: Database, webhook: str, now: int) -> Message | None:
 def enqueue_batch(
     database: Database, webhook: Webhook, bodies: Sequence[bytes], cursor: str, states: dict[str, Any], now: int
 ) -> bool:
-    """Add messages and move the subscription's position, together; False, and nothing, where another process did."""
+    """Add messages and move the subscription's position, in a transaction.
+
+    Return False, and change nothing, if another process moved the position.
+    """
     unmoved = (WEBHOOKS.c.change_cursor == webhook.cursor, WEBHOOKS.c.states == orjson.dumps(webhook.states).decode())
     position = {"change_cursor": cursor, "states": orjson.dumps(states).decode()}
     with database.begin() as connection:
@@ -185,7 +187,7 @@ def enqueue_batch(
 
 
 def add(database: Database, webhook: str, body: bytes, now: int) -> str:
-    """Add one message; return its id."""
+    """Add a message and return its ID."""
     message = _message(webhook, body, now)
     with database.begin() as connection:
         connection.execute(insert(WEBHOOK_MESSAGES).values(message))
@@ -193,7 +195,7 @@ def add(database: Database, webhook: str, body: bytes, now: int) -> str:
 
 
 def record_delivery(database: Database, webhook: str, message: Message, slow: bool, now: int) -> bool:
-    """Remove a message that arrived, and end the claim; return whether the receiver counts as slow now."""
+    """Remove a delivered message and end the claim. Return whether the receiver now counts as slow."""
     success = {
         "failing_since": None,
         "attempts": 0,
@@ -212,7 +214,10 @@ def record_delivery(database: Database, webhook: str, message: Message, slow: bo
 
 
 def record_failure(database: Database, webhook: Webhook, reason: str, now: int) -> str:
-    """End the claim and set the pause before the next attempt; after GIVE_UP_S disable, and return why (else "")."""
+    """End the claim and schedule the next attempt. After GIVE_UP_S, disable the subscription.
+
+    Return the reason if it is disabled, else "".
+    """
     since = now if webhook.failing_since is None else webhook.failing_since
     wait = BACK_OFF_S[min(webhook.attempts, len(BACK_OFF_S) - 1)]
     failure = {
@@ -233,7 +238,7 @@ def record_failure(database: Database, webhook: Webhook, reason: str, now: int) 
 
 
 def _slow_from(now: int) -> dict[str, int]:
-    """Return what marks a receiver as slow."""
+    """Return the values that mark a receiver as slow."""
     return {"slow": PROMPT_DELIVERIES, "slow_until": now + SLOW_S}
 
 
