@@ -1,1 +1,1 @@
-"""Store and validate market data in files. This package does not use Dagster, Flask, HTTP or pandas."""
+"""Store and validate market data in files, without Dagster, Flask, HTTP or pandas."""

@@ -1,5 +1,4 @@
-"""Log failures of bookkeeping, so that it never decides over data. `logged` logs what a block raises, and work
-continues.
+"""Log failures of bookkeeping, which never decides over data. `logged` logs what a block raises, and work continues.
 
 It is for event logs, retention and health notes, and for zones or tasks whose failure must not affect others.
 """

@@ -52,10 +52,9 @@ class TtlCache:
 
 
 class LruCache:
-    """A cache with a limit in bytes that drops the least recently used values first. Thread-safe.
+    """A thread-safe cache with a limit in bytes, which drops the least recently used values first.
 
-    Two threads that request a missing key at the same time may both compute it. The values are equal, and the last one
-    stays.
+    Two threads that request a missing key may both compute it. The values are equal, and the last one stays.
     """
 
     def __init__(self, limit_bytes: int) -> None:

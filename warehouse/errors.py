@@ -54,9 +54,7 @@ class FeedChanged(FeedError):
 
 
 class NotLicensed(FeedError):
-    """The response states that it may not be redistributed (Energy-Charts' `license_info`). Only its raw form is
-    stored.
-    """
+    """The response states that it may not be redistributed (`license_info` of Energy-Charts). It is only stored raw."""
 
     kind = "not_licensed"
 

@@ -20,9 +20,7 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Stored
 
 MOST_SPANS = 200
-"""The limit per feed and month. Beyond it, the oldest periods are dropped, and rows of their time count as
-unmeasured.
-"""
+"""The limit per feed and month. Beyond it, the oldest are dropped, and rows of their time count as unmeasured."""
 
 SLACK_S = 600
 """The seconds that a pause between runs may last, in addition to two of the feed's own intervals."""

@@ -103,9 +103,7 @@ class CatalogueZone(Struct, frozen=True):
 
     @property
     def feeds_of_share(self) -> Mapping[Forecast, Sequence[CarryingFeed]]:
-        """Return the feeds of the forecasts of the mix and of demand by publishers with both; empty if none has
-        both.
-        """
+        """Return the feeds of the forecasts of mix and demand by publishers with both, empty if there are none."""
         series = {of: self.forecasts.get(actual_of(of)) for of in (Forecast.MIX, Forecast.DEMAND)}
         feeds = {of: () if own is None else own.feeds for of, own in series.items()}
         both = set.intersection(*({feed.source for feed in own} for own in feeds.values()))

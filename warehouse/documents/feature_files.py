@@ -35,8 +35,7 @@ def cut_csv(*bodies: bytes) -> Cut:
 
 
 def cut_flatgeobuf(*bodies: bytes) -> Cut:
-    """Return a cut of FlatGeobuf files without packed index: magic bytes, a header, and features that state their
-    length.
+    """Return a cut of FlatGeobuf files without index: magic bytes, a header, and features that state their length.
 
     Raises ValueError if the header does not state envelope and count.
     """

@@ -1,8 +1,7 @@
-"""Record when each feed last responded and failed, and derive its state by its schedule: `ok`, `late`, `down`,
-`unknown`.
+"""Record when each feed last responded and failed. Derive its state from its schedule: `ok`, `late`, `down`, `unknown`.
 
 This file has the only freshness rule: when a zone's metric is due (`due`), and its state (`standing`). Only absolute
-times are stored. States are computed on request, so that a dead daemon becomes visible.
+times are stored. States are computed on request, so that an outage of the daemon is visible.
 """
 
 from __future__ import annotations
@@ -47,13 +46,9 @@ class Health(Struct, frozen=True):
     quarantined: int = 0
     """The number of rows quarantined in the last run."""
     reached: Mapping[str, int] = msgspec.field(default_factory=dict)
-    """`data_until` of each metric of the feed. Empty in older documents, in which `data_until` applies to all
-    metrics.
-    """
+    """`data_until` by metric of the feed. Empty in older documents, where `data_until` applies to all metrics."""
     error_kind: str = ""
-    """The type of `last_error`: a FeedError's, `storage`, `unknown_member` or `nothing_published`. Empty without an
-    error.
-    """
+    """The type of `last_error`: a FeedError's, `storage`, `unknown_member` or `nothing_published`; else empty."""
 
     def until(self, metric: str) -> int:
         """Return the end of the newest interval of a metric in Unix seconds, 0 if there has never been one."""
@@ -61,9 +56,7 @@ class Health(Struct, frozen=True):
 
     @property
     def whole_until(self) -> int:
-        """Return the end of the interval that all metrics have reached. Prices of tomorrow do not replace missing ones
-        of today.
-        """
+        """Return the end of the interval that all metrics have reached: tomorrow's prices do not replace today's."""
         return min(self.reached.values(), default=self.data_until)
 
     @property
@@ -180,9 +173,7 @@ def rowless(health: Health | None) -> State:
 
 
 def by_deadline(due: int, publication: Publication, now: int) -> State:
-    """Return `ok` until the next row is due, then `late`, and `down` after three more grace periods (at least an
-    hour).
-    """
+    """Return `ok` until a row is due, then `late`, then `down` after three more grace periods (at least an hour)."""
     if now <= due:
         return "ok"
     patience = max(3 * publication.grace_minutes * 60, int(timedelta(hours=1).total_seconds()))

@@ -67,9 +67,7 @@ def publish(storage: Storage, now: int, final_after_days: Callable[[Place], int]
 
 
 def list_stamps(storage: Storage) -> dict[Place, dict[str, str]]:
-    """Return the stamp of each monthly file by metric and zone, then month, from a single listing. Raises
-    StorageError.
-    """
+    """Return the stamp of each monthly file by metric and zone, then month, from one listing. Raises StorageError."""
     found: dict[Place, dict[str, str]] = defaultdict(dict)
     for key, stamp in storage.listing(layout.series_prefix()).items():
         if layout.is_month_file(key):
@@ -79,9 +77,7 @@ def list_stamps(storage: Storage) -> dict[Place, dict[str, str]]:
 
 
 def _stamps(storage: Storage, before: Mapping[Place, Summary]) -> dict[Place, dict[str, str]]:
-    """Return the stamp of each monthly file by metric and zone. Series that only had files before have an empty
-    entry.
-    """
+    """Return `list_stamps`, with an empty entry for each metric and zone that had files before but has none now."""
     found = list_stamps(storage)
     return {place: found[place] for place in sorted({*found, *before})}
 

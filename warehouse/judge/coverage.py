@@ -27,9 +27,7 @@ VINTAGE_SPAN = 6 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A range without a reading: a `gap` between readings, or `partial` if the start, the end or everything is
-    missing.
-    """
+    """A range without readings: a `gap` between readings, or `partial` if the start, the end or all is missing."""
 
     kind: Literal["gap", "partial"]
     start: int
@@ -43,9 +41,7 @@ class Cover:
 
     complete: Mapping[Pair, tuple[Window, ...]]
     incomplete: Mapping[Pair, tuple[Window, ...]]
-    """Only pairs that have any. A range with gaps only in a border is in neither field, and a forecast is never
-    complete.
-    """
+    """Only pairs that have any. A range with gaps only in a border is in neither; a forecast is never complete."""
     gaps: Mapping[Pair, tuple[Gap, ...]]
     """A gap that several fuels share is listed once."""
 
@@ -141,9 +137,7 @@ Parts = list[tuple[str, list[int]]]
 
 
 def _series(rows: Rows, feed: Feed) -> dict[Pair, tuple[list[_Series], list[_Series]]]:
-    """Return, by pair, the net series by fuel and those of borders and interconnectors; an empty net for a missing
-    pair.
-    """
+    """Return the net series by fuel, and the series of borders, by pair. A missing pair has an empty net."""
     net: dict[Pair, dict[str | None, Parts]] = defaultdict(lambda: defaultdict(list))
     borders: dict[Pair, dict[tuple[str | None, str | None], Parts]] = defaultdict(lambda: defaultdict(list))
     for key, readings in rows.readings.items():

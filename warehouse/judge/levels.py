@@ -1,9 +1,8 @@
 """Find level shifts that a parser cannot see: doubled demand, a price in another unit, a flow with the opposite sign.
 
 A day's hourly means are compared with the same hours of the previous two weeks, by median and spread, and with the
-stored values of those hours. If they disagree, they are compared with another feed. A shift is always reported: as a
-warning if only the series' own past disagrees, as an error if another feed disagrees too, and the rows are then
-quarantined.
+stored values of those hours. If they disagree, another feed is compared. A shift is always reported: as a warning if
+only the series' own past disagrees, as an error with quarantined rows if another feed disagrees too.
 """
 
 from __future__ import annotations
@@ -26,12 +25,10 @@ _LEAST_DAYS = 5
 _LEAST_HOURS = 4
 """With fewer hours, a day is not compared."""
 _AGREE = 1.25
-"""Two feeds agree if their levels differ by at most this factor: publishers define the scope of a metric
-differently.
-"""
+"""Two feeds agree if their levels differ by at most this factor, since their scopes of a metric differ."""
 _LEAST_STEPS = 5 * 24
 _JUMP = 1.5
-"""A step larger than this multiple of the largest step of two weeks is not due to weather."""
+"""A step larger than this multiple of the largest in two weeks is not due to weather."""
 _RESTATED = 1.6
 """An interval that is restated by more than this factor is not a revision."""
 
@@ -124,9 +121,7 @@ def _shift(day: Window, allowed: Tolerance, values: Floats, past: Floats, at: In
 
 
 def _medians(rows: Floats) -> Floats:
-    """Return the median of each row without its NaN. Each row needs a value. This is ten times as fast as
-    np.nanmedian.
-    """
+    """Return the median of each row without its NaN, in a tenth of np.nanmedian's time. Each row needs a value."""
     ordered, count = np.sort(rows, axis=1), np.isfinite(rows).sum(axis=1)
     row = np.arange(len(rows))
     middle: Floats = (ordered[row, (count - 1) // 2] + ordered[row, count // 2]) / 2
@@ -138,9 +133,7 @@ def _median(values: Floats) -> float:
 
 
 def _jumped(day: Window, values: Floats, past: Floats, first: int, amount: float) -> Shift | None:
-    """Return a shift if the day begins with a larger step from the previous hour than any step of the previous two
-    weeks.
-    """
+    """Return a shift if the step from the previous hour to the day is larger than any in the previous two weeks."""
     recent = past[max(first - REFERENCE_DAYS * 24, 0) : first]
     steps = np.abs(np.diff(recent))
     steps = steps[np.isfinite(steps)]

@@ -29,9 +29,7 @@ from warehouse.rows.versions import Flags, Floats, Ints
 
 ANY_TIME = Window(0, LAST_INSTANT)
 AHEAD_OF_THE_CLOCK = 15 * 60
-"""The seconds after a response in which a measured interval may begin. Dispatch targets and publishers' clocks run
-ahead.
-"""
+"""The seconds after a response in which a measured interval may begin: dispatch targets and some clocks run ahead."""
 FROZEN_READINGS = 8
 """The fewest equal readings that count as frozen. Three equal hourly readings do not prove anything."""
 STRAY_DAYS = 35
@@ -59,9 +57,7 @@ class Finding:
 
     check: Check
     severity: Literal["error", "warning", "note"]
-    """`error`: rows were quarantined or left out. `warning`: the operator may want to check. `note`: rows were only
-    counted.
-    """
+    """`error`: rows were quarantined or left out. `warning`: the operator may want to check. `note`: only counted."""
     zone: str
     metric: str
     count: int
@@ -106,11 +102,9 @@ def _ahead(feed: Feed, metric: str) -> int:
 
 
 def judge(rows: Rows, feed: Feed, spans: Sequence[Window], now: int, days: Sequence[date] | None = None) -> Judgement:
-    """Validate the rows of a feed's responses for the market days `spans` at `now` (Unix seconds); `rows` does not
-    change.
+    """Validate a feed's responses for the market days `spans` at `now` (Unix seconds). `rows` is not changed.
 
-    `days` are the days requested by a single response of `now`. Rows that cannot start in that response are
-    quarantined.
+    `days` are the days requested by a single response of `now`: rows that cannot start in it are quarantined.
     """
     accepted, aside = Rows(), Rows()
     findings: list[Finding] = []
@@ -219,7 +213,7 @@ def _first(key: SeriesKey, ts: Ints, values: Floats, fault: _Fault) -> str:
 def _frozen(key: SeriesKey, readings: Readings) -> list[Finding]:
     """Return a finding about the longest run of a repeated value other than 0, if it is too long for its metric.
 
-    Only the zone's own series are checked, since the value of a border or a plant may well stay constant.
+    Only the zone's own series are checked, since the value of a border or a plant may stay constant.
     """
     hours = define(key.metric).frozen_hours
     if hours is None or key.counterparty is not None or key.link is not None or len(readings.ts) < 2:
@@ -238,9 +232,7 @@ def _frozen(key: SeriesKey, readings: Readings) -> list[Finding]:
 
 
 def to_json(judgement: Judgement) -> bytes:
-    """Return the quarantined rows and the reasons as JSON for the operator. `emds rebuild` validates the raw responses
-    again.
-    """
+    """Return the quarantined rows with reasons as JSON for the operator. `emds rebuild` validates them again."""
     series = [{**key._asdict(), **asdict(readings)} for key, readings in judgement.quarantined.readings.items()]
     reasons = [asdict(f) for f in judgement.findings if f.severity == "error"]
     return orjson.dumps({"findings": reasons, "strips": series})

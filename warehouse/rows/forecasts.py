@@ -26,9 +26,7 @@ LONGEST_AHEAD_DAYS = 8
 
 
 def date_by_answer(rows: Rows, answered_at: int) -> Rows:
-    """Return the rows; undated forecasts get the time of their response, `answered_at` (Unix seconds), as publication
-    time.
-    """
+    """Return the rows, with `answered_at` (Unix seconds, the time of the response) on forecasts without a date."""
     undated = [key for key in rows.readings if define(key.metric).merge == "vintages" and key.published_at is None]
     for key in undated:
         readings = rows.readings.pop(key)
@@ -45,8 +43,7 @@ def instants(key: SeriesKey, readings: Readings) -> list[int]:
 
 
 def merge(old: Versions, new: Versions) -> tuple[Versions, Counts]:
-    """Return a month's versions merged with a feed's vintages, and the numbers of added, changed, evicted and unchanged
-    rows.
+    """Return a month's versions with a feed's vintages, and the numbers of added, changed, evicted and unchanged rows.
 
     Vintages are merged in order of publication, whenever they arrive: a late one takes its place among the stored ones.
     It is current only if the newest stored one is older: newer ones that repeat a value do not leave a version.

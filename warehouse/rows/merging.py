@@ -32,9 +32,7 @@ class Merging:
     In `spans`, the feed's own rows that it no longer states are superseded.
     """
     of_bodies: Callable[[Sequence[Versions], Versions], Versions]
-    """`of_bodies(statements, believed)` returns the versions of successive responses, as far as their final values are
-    valid.
-    """
+    """`of_bodies(statements, believed)` returns the versions of successive responses that end in a valid value."""
     put_back: Callable[[Versions, Versions], Versions]
     """`put_back(left, from_bodies)` adds to the rest of a month what responses state about times that it lacks."""
 
@@ -45,7 +43,7 @@ def merging_of(metric: str) -> Merging:
 
 
 def _last_of_each(statements: Versions) -> Versions:
-    """Return the statements; of two statements of a reading, only the later one stays."""
+    """Return the statements without those that a later one of the same reading replaces."""
     count = len(statements)
     _, last = np.unique(identities(statements)[::-1], return_index=True)
     return statements.take(np.sort(count - 1 - last))

@@ -1,7 +1,6 @@
 """Select the served versions of each interval: within a feed the finest, across feeds the lowest rank.
 
-Borders and the net are resolved separately, but the fuels of an interval together, so that a mix has a single
-publisher.
+Borders and the net are resolved separately, the fuels of an interval together, so that a mix has a single publisher.
 """
 
 from __future__ import annotations
@@ -39,9 +38,7 @@ def known(versions: Versions, at: int) -> Versions:
 
 
 def _best(group: Versions, ranks: Mapping[str, int]) -> Ints:
-    """Return the indexes of the served rows of one side: each feed's finest rows, unless a better-ranked feed has a
-    row.
-    """
+    """Return the indexes of one side's served rows: each feed's finest, unless a better-ranked feed has a row."""
     used = {group.labels[number].feed for number in np.unique(group.label)}
     feeds = sorted(used, key=lambda feed: (ranks[feed], feed))
     own = (np.flatnonzero(group.having("feed", feed)) for feed in feeds)

@@ -52,15 +52,11 @@ Bounds = tuple[float, float]
 
 
 Basis = Literal["body", "name", "fetched"]
-"""The source of a forecast's publication time: a field of the response, the file's name, or the time of the
-response.
-"""
+"""The source of a forecast's publication time: a field of the response, the file's name, or the response's time."""
 
 
 class SeriesKey(NamedTuple):
-    """The values that all rows of a series share, or those of a forecast's vintage. None means that a value does not
-    apply.
-    """
+    """The values that all rows of a series, or of a forecast's vintage, share. None means that one does not apply."""
 
     zone: str
     metric: str
@@ -137,8 +133,7 @@ class Member(NamedTuple):
 
 
 class Rows:
-    """The contents of a response: readings by series, intentionally dropped readings counted by reason, and `refused`
-    times.
+    """The contents of a response: readings by series, dropped readings counted by reason, and `refused` times.
 
     At a refused time, the reading of a zone's metric is known to be wrong, or a sum lacks an unknown member. The rows
     of an earlier version of the parser are then withdrawn. `unknown` has the times of the readings of unknown members,

@@ -29,7 +29,7 @@ KEPT_S = 30 * DAY
 CLOCK_S = 7200
 """An entry further ahead of the clock than this comes from a wrong clock. It neither waits nor delays later entries."""
 MOST_SEGMENTS = 64
-"""The number of segments that a read examines, and that a write deletes, at most."""
+"""The most segments that a read examines, and that a write deletes."""
 BEGINNING = "0"
 """The cursor before the first entry of a log without entries."""
 CURSOR_PATTERN = "(0|[0-9a-f]{8}-[0-9]{1,12})"
@@ -45,9 +45,7 @@ class Change:
     zone: str
     metric: str
     feed: str | None
-    """The feed whose response was merged. None if ranks or permissions were resolved again, or a damaged month was
-    rebuilt.
-    """
+    """The feed behind the change. None if ranks or permissions were resolved again or a damaged month was rebuilt."""
     first: int
     last: int
     """`ts` of the first and the last affected row."""
@@ -86,9 +84,7 @@ class Head(NamedTuple):
 
 
 class UnknownCursor(CallerError):
-    """The cursor is of another log, or later entries are no longer retained. `oldest` is the cursor of all retained
-    entries.
-    """
+    """The cursor is of another log, or later entries were deleted. `oldest` is the cursor of all retained entries."""
 
     def __init__(self, oldest: str) -> None:
         super().__init__("this cursor is unknown, or entries that followed it are no longer kept")
@@ -107,8 +103,7 @@ class ChangePage(NamedTuple):
 def append(storage: Storage, change: Change, file: str, now: int) -> None:
     """Append a change to the log. The entry is on the disk when this function returns. Raises StorageError.
 
-    `file` is the digest of the new monthly file (`warehouse.series.monthfile.digest`), empty if the file is gone. `now`
-    is the true time.
+    `file` is the digest of the new monthly file (`series.monthfile.digest`), empty without a file. `now` is true time.
     """
     head = _head(storage) or _begin(storage)
     segment, entry = max(head.tail, head.first // SEGMENT), {"at": now, "file": file, "change": change}
@@ -192,9 +187,9 @@ def read(
     wanted: Callable[[Change], bool] = lambda _: True,
     until: int | None = None,
 ) -> ChangePage:
-    """Return up to `limit` entries after `since` that match `wanted` and are not later than `until`.
+    """Return up to `limit` entries after `since` (None: all) that match `wanted` and are not later than `until`.
 
-    If `since` is None, starts with the oldest retained entry. Raises UnknownCursor and StorageError.
+    Raises UnknownCursor and StorageError.
     """
     head = _head(storage)
     if head is None:
@@ -284,9 +279,7 @@ def _exists(storage: Storage, head: Head, segment: int) -> bool:
 
 
 def _entries(storage: Storage, head: Head, segment: int) -> list[Members]:
-    """Return the entries of a segment. Raises UnknownCursor, with the next segment as `oldest`, if it is damaged or
-    gone.
-    """
+    """Return the entries of a segment. For a damaged or lost one, raises UnknownCursor with the cursor after it."""
     key = layout.change_segment(segment)
     try:
         stored = storage.get(key)
@@ -304,9 +297,7 @@ def _decoded(stored: bytes, key: str) -> list[Members]:
 
 
 def _settled(entries: list[Members], until: int | None) -> list[Members]:
-    """Return the entries before the first one later than `until`. Entries over CLOCK_S later have a wrong clock and
-    stay.
-    """
+    """Return the entries before the first one later than `until`, not counting those with a wrong clock (CLOCK_S)."""
     if until is None:
         return entries
     return list(takewhile(lambda entry: not until < entry["at"] <= until + CLOCK_S, entries))
@@ -333,9 +324,7 @@ def _decoded_head(stored: Stored | None) -> Head | None:
 
 
 def _set_tail(storage: Storage, head: Head, tail: int, now: int) -> None:
-    """Record the newest segment and delete segments older than KEPT_S. First moves `first`, so that no cursor needs
-    them.
-    """
+    """Record the newest segment and delete those older than KEPT_S, after moving `first` past them."""
     old = _prunable(storage, head, now)
 
     def advance(stored: Stored | None) -> bytes:

@@ -90,9 +90,8 @@ def update(
 
     A damaged month is marked and not changed, because a partial month must not pass for a complete one. The next
     rebuild writes the contents of the raw archive, this change included. `rebuilds` means that the caller is that
-    rebuild. `feed` is the feed behind the change, for the change log. Before `known_since`, the versions are
-    incomplete; by default, the value of the month stays. `terms` are the terms of each source, for the file. Raises
-    StorageError.
+    rebuild. `feed` is the feed behind the change, for the change log. Before `known_since`, by default the month's own
+    value, the versions are incomplete. `terms` are the terms of each source, for the file. Raises StorageError.
     """
     key = layout.series(*place)
     former, change, file = None, None, ""

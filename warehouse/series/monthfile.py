@@ -143,9 +143,7 @@ def _footer(key: str, mode: str, past: Past, net: dict[str, Any] | None) -> str:
 
 
 def to_table(versions: Versions, zone: str, metric: str) -> pa.Table:
-    """Return the versions as an Arrow table of SCHEMA's columns, in canonical order, with dictionary-encoded text
-    columns.
-    """
+    """Return an Arrow table of SCHEMA's columns, in canonical order, with dictionary-encoded text columns."""
     return _table(versions.take(versions.order()).compact(), zone, metric)
 
 
@@ -222,10 +220,9 @@ def past(storage: Storage, key: str, mode: str | None = None) -> Past | None:
 
 
 def labels_in_short(storage: Storage, key: str, body: bytes, border: bool) -> frozenset[RowLabels]:
-    """Return labels with source and feed only: of the rows of borders and interconnectors, or of the other rows.
+    """Return the labels of the border and interconnector rows, or of the others, with source and feed only.
 
-    `body` is the content of the file. This takes a twentieth of the work of reading all columns. Raises as `month`
-    does.
+    `body` is the content of the file. This is a twentieth of the work of reading all columns. Raises as `month` does.
     """
     modes.check_file(modes.require(storage), _checked(body, key).get("mode"), key)
     names = ["source", "feed", "counterparty", "link"]
@@ -276,7 +273,7 @@ def whole(storage: Storage, key: str) -> bytes | None:
 def digest(body: bytes) -> str:
     """Return a short SHA-256 of everything before the footer, which identifies the rows of a monthly file.
 
-    The footer names the month's history, which can change without a change of the served rows.
+    The footer names the month's history, which can change without the served rows.
     """
     footer_bytes = int.from_bytes(body[-8:-4], "little")
     return seal.short(body[: -8 - footer_bytes])

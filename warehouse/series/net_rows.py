@@ -109,8 +109,8 @@ def parts_of(pieces: Sequence[Piece]) -> range:
 def columns_of(pieces: Sequence[Piece], value: Floats, begin: int) -> tuple[NDArray[np.int32], Ints, Floats, bool]:
     """Return label, `ts` and value of some rows, and whether they belong to a single run.
 
-    `value` has the file's values from index `begin`, including those of all these rows. The values of a single run are
-    not copied.
+    `value` has the file's values from index `begin`, including those of these rows. Those of a single run are not
+    copied.
     """
     label, ts, values = [], [], []
     for run, first, last, at in pieces:
@@ -130,10 +130,7 @@ def columns_of(pieces: Sequence[Piece], value: Floats, begin: int) -> tuple[NDAr
 
 
 def described(net: Versions, body: bytes) -> dict[str, Any] | None:
-    """Return the footer's description of the net rows, whose values `body` contains; None if they cannot be described.
-
-    The rows are in the file's order.
-    """
+    """Return the footer's description of net rows in the file's order with values in `body`, None if impossible."""
     if not len(net):
         return None
     values = net.value.astype("<f8").tobytes()

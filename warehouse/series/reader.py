@@ -1,7 +1,7 @@
 """Read served rows as columns. Monthly files are located by name, decoded once and cached by identity in bounded
 memory.
 
-A process with thousands of requests per second keeps one reader. For a few reads, create one with a limit of 0 bytes.
+A process with thousands of requests per second keeps one reader. For few requests, use a reader with a limit of 0.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from warehouse.store.stored_bytes import Identity
 
 Decoded = TypeVar("Decoded")
 _FEW_SECONDS = 100 * DAY
-"""For a shorter window, the reader tries the file of each month. For a longer one, it lists the folder, because 8,000
-years have more months than files.
+"""For a shorter window, the reader tries the file of each month. Otherwise, it lists the folder: 8,000 years have more
+months than files.
 """
 _NO_VALUES: Floats = np.empty(0, np.float64)
 
@@ -151,7 +151,7 @@ class Reader:
 
     @read_again
     def document(self, key: str, decode: Callable[[bytes, str, str], tuple[Decoded, int]]) -> Decoded | None:
-        """Return the result of `decode` (called with a file's bytes, key and mode) from a cache; None without a file.
+        """Return what `decode` returns for a file's bytes, key and mode, from a cache; None without a file.
 
         `decode` also returns the size in memory. Raises StorageError.
         """

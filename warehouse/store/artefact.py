@@ -79,11 +79,10 @@ def _withdrawn(key: str) -> bytes:
 
 
 def put(storage: Storage, name: str, body: bytes, version: int) -> bool:
-    """Publish `body` under `name` unless a document as new is stored; return whether `body` is stored. Raises
-    StorageError.
+    """Publish `body` under `name` unless the stored document is as new; return whether `body` is stored.
 
     If the name ends in `json`, the body is a JSON object with fields. Equal bytes are not written again and keep their
-    version.
+    version. Raises StorageError.
     """
     key, beaten = layout.published(name), False
     stored = sealed(body, key) if name.endswith("json") else body
@@ -132,9 +131,7 @@ def stands(storage: Storage, name: str, version: int) -> bool:
 
 
 def _is_as_new(there: Identity, version: int) -> bool:
-    """Return whether a stored document is as new as `version`. A future version is from a wrong clock and does not
-    count.
-    """
+    """Return whether a stored document is as new as `version`. Future versions come from a wrong clock."""
     return version <= there.version <= time.time_ns()
 
 

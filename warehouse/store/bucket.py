@@ -24,13 +24,9 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _SMALL = 1000
-"""The size limit in bytes of bodies that are cached as identities are, such as the mode, which is read with every
-file.
-"""
+"""The size limit of bodies in the short cache, such as the mode, which is read with every file. In bytes."""
 _WHOLE, _WHOLES_BYTES = 64 << 10, 2_000_000
-"""The size limit of objects that are read completely for any part, and the limit of the cache of such objects, in
-bytes.
-"""
+"""The size limit of objects that are read completely for any part, and of their cache. In bytes."""
 _MULTIPART = 32 << 20
 _ATTEMPTS = 4
 """The number of attempts for a write whose outcome is unknown."""
@@ -171,9 +167,7 @@ class Bucket:
         return [*self.listing(prefix)]
 
     def keys_within(self, prefix: str, names: Collection[str]) -> list[str]:
-        """Return every key below these folders of a prefix, sorted, from a single listing that starts with the first
-        folder.
-        """
+        """Return every key below these folders of a prefix, sorted, from one listing that begins at the first."""
         if not names:
             return []
         wanted, start = set(names), len(checked_key(prefix))
@@ -187,16 +181,14 @@ class Bucket:
     # Writing
 
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
-        """Write bytes atomically. `version` (ns) becomes the version of their identity; the default is the current
-        time.
+        """Write bytes atomically. `version` (ns) becomes the version of their identity, by default the time.
 
         The bytes are durable when this method returns. Raises StorageError.
         """
         self._put(key, body, "overwrite", version)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
-        """Write what `change` returns for the stored bytes; return whether they changed. Retries if another writer was
-        first.
+        """Write what `change` returns for the stored bytes; return whether they changed. Retries after a conflict.
 
         Raises StorageError, also if other writers are first for WAIT_S seconds.
         """
@@ -241,9 +233,7 @@ class Bucket:
             self._listings.clear()
 
     def _holds(self, key: str, body: bytes, version: int, error: StorageError) -> bool:
-        """Return whether an object is what a failed write sent. Raises the write's error if the store is
-        unavailable.
-        """
+        """Return whether an object is what a failed write sent. Raises `error` if the store is unavailable."""
         try:
             found = self._read(key)
         except StorageError:
@@ -280,9 +270,7 @@ def _hopeless(error: StorageError) -> bool:
 
 
 def _condition(stored: Stored | None) -> Any:
-    """Return the condition that an object is still the one that was read, by the ETag and generation that its store
-    returns.
-    """
+    """Return the condition that an object is unchanged, by the ETag and generation that its store returns."""
     if stored is None:
         return "create"
     tags: Any = stored.identity.tag

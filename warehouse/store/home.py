@@ -18,9 +18,7 @@ class Home:
 
     place: Path | StoreAddress
     local: Path
-    """The folder for files that need a disk: SQLite, Dagster's home, logs. For a folder warehouse, it is the same
-    folder.
-    """
+    """The folder for SQLite, Dagster's home and logs, which need a disk. In a folder warehouse, the same folder."""
     cache_s: float
     """The time in seconds for which an object of a bucket is cached."""
 
@@ -66,8 +64,7 @@ class Home:
 def from_environ(environ: Mapping[str, str]) -> Home:
     """Return the location that an environment names.
 
-    Raises StorageError for a variable under its old name, and for an invalid address, which the message does not
-    repeat.
+    Raises StorageError for a variable under its old name, and for an invalid address, without repeating it.
     """
     if faults := settings.renamed_faults(environ):
         raise StorageError("; ".join(faults))

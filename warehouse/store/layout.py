@@ -28,9 +28,7 @@ QUARANTINE = "quarantine/"
 DAMAGED = "damaged/"
 WAITING = "damaged/waiting/"
 CHANGES = "changes/"
-"""Prefixes of raw responses, quarantined rows, damaged files, marks of months to rebuild, and changes to the served
-data.
-"""
+"""Prefixes of raw responses, quarantined rows, damaged files, marks of months to rebuild, and the change log."""
 CHANGE_LOG = "changes/log.json"
 """The key of the change log's own record: its name, its first entry and its newest segment."""
 CHANGE_SEGMENTS = "changes/log/"
@@ -60,9 +58,7 @@ def series(metric: str, zone: str, month: str) -> str:
 
 
 def history(metric: str, zone: str, month: str, sha8: str) -> str:
-    """Return the key of the lower-ranked rows and superseded values of a UTC month. `sha8` begins the SHA-256 of the
-    bytes.
-    """
+    """Return the key of a UTC month's lower-ranked rows and superseded values. `sha8` begins the bytes' SHA-256."""
     return f"{history_prefix(metric, zone)}{month}-{sha8}.parquet"
 
 
@@ -89,9 +85,7 @@ _MONTH_FILE = re.compile(r"(?:series|(history))/metric=([^/]+)/zone=([^/]+)/(\d{
 
 
 def of_series(key: str) -> tuple[str, str, str, bool]:
-    """Return metric, zone, month and whether it is history, from a monthly file's key. Raises ValueError for other
-    keys.
-    """
+    """Return metric, zone, month and whether it is history, from a monthly file's key. Raises ValueError otherwise."""
     match = _MONTH_FILE.fullmatch(key)
     if match is None:
         raise ValueError(f"{key} is no month file")
@@ -110,9 +104,7 @@ def raw_prefix(feed: str, day: str = "") -> str:
 
 
 def raw(feed: str, day: str, order: int, fetched_at: int, digest: str, ext: str) -> str:
-    """Return the key of a raw response. `order` numbers the feed's responses; `digest` comes from
-    `series.raw.digest`.
-    """
+    """Return the key of a raw response. `order` numbers those of the feed; `digest` is from `series.raw.digest`."""
     return f"{raw_prefix(feed, day)}{order}-{fetched_at}-{digest}.{ext}.zst"
 
 
@@ -123,9 +115,7 @@ def quarantine_prefix(feed: str) -> str:
 
 
 def quarantine(feed: str, day: str, sha8: str) -> str:
-    """Return the key of rows quarantined by `warehouse.judge.quality`, as JSON, under the first requested market
-    day.
-    """
+    """Return the key of rows quarantined by `judge.quality`, as JSON, under the first requested market day."""
     return f"{quarantine_prefix(feed)}{day}-{sha8}.json"
 
 
@@ -145,16 +135,12 @@ def damaged(name: str, key: str) -> str:
 
 
 def waiting(key: str) -> str:
-    """Return the key of the mark of a damaged monthly file, whose month is to be rebuilt. The mark contains the
-    reason.
-    """
+    """Return the key of the mark, with a reason, of a damaged monthly file whose month is to be rebuilt."""
     return f"{WAITING}{key}"
 
 
 def published(name: str = "") -> str:
-    """Return the key of a document, such as `latest/GB.json` or `geo/zones.low.geojson`; without a name, the common
-    prefix.
-    """
+    """Return the key of a document (`latest/GB.json`, `geo/zones.low.geojson`), without a name the common prefix."""
     return f"{_PUBLISHED}{name}"
 
 
@@ -184,9 +170,7 @@ def geo(layer: str, format_: str, detail: str = "") -> str:
 
 
 def geo_hashes(name: str) -> str:
-    """Return the name of the SHA-256 hashes of a geo layer's documents, by the layer or a document:
-    `geo/zones.low.csv`.
-    """
+    """Return the name of the SHA-256 hashes of a geo layer, by its name or a document's: `geo/zones.low.csv`."""
     return f"geo/{name.removeprefix('geo/').partition('.')[0]}.sha256.json"
 
 

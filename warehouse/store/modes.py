@@ -66,8 +66,8 @@ def check_file(mode: str, found_mode: object, key: str) -> None:
 def check_release(storage: Storage) -> None:
     """Raise StorageError for a warehouse of another release.
 
-    The catalogue decides, which every start publishes first. Without a readable one, the first file whose seal states a
-    version decides.
+    The catalogue decides, which every start publishes first. Without a readable one, the first file with a version in
+    its seal decides.
     """
     for key in _sealed_keys(storage):
         with suppress(DamagedFile):

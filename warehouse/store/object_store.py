@@ -2,8 +2,7 @@
 
 Credentials come from the environment only, under the names that each store's own tools use (AWS_ACCESS_KEY_ID,
 GOOGLE_APPLICATION_CREDENTIALS, AZURE_STORAGE_ACCOUNT_KEY). Messages contain neither credentials nor the text of a
-response, only the type of the failure. A client belongs to the process that opened it. In a forked child, it would wait
-forever.
+response, only the type of the failure. A client belongs to the process that opened it and hangs in a forked child.
 """
 
 from __future__ import annotations
@@ -127,8 +126,8 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None, tries
     """Return the result of a call of obstore, `absent` if the object does not exist.
 
     Idempotent calls are repeated if a response breaks off, up to `tries` calls in all. `doing` is `read`, `written`,
-    `listed` or `removed`. Raises Conflict if a condition is not met, otherwise StorageError with the key and the type
-    of the failure.
+    `listed` or `removed`. Raises Conflict if a condition is not met, otherwise StorageError with key and type of
+    failure.
     """
     from obstore.exceptions import AlreadyExistsError, PreconditionError
 

@@ -107,8 +107,7 @@ class Folder:
         return _identity(status)
 
     def put(self, key: str, body: bytes, version: int | None = None, durable: bool = True) -> None:
-        """Write bytes atomically. `version` (ns) becomes the version of their identity; the default is the current
-        time.
+        """Write bytes atomically. `version` (ns) becomes the version of their identity, by default the time.
 
         Durable bytes are on the disk before their name, and the name before this method returns: a power loss leaves
         the old file or the new one. Bytes that are not durable can be rebuilt. Raises StorageError.
@@ -137,10 +136,10 @@ class Folder:
             _sync(target.parent)
 
     def update(self, key: str, change: Change, version: int | None = None, durable: bool = True) -> bool:
-        """Write what `change` returns for the stored bytes, under a lock; return whether they changed. Raises
-        StorageError.
+        """Write what `change` returns for the stored bytes, under a lock; return whether they changed.
 
-        Bytes that the operating system refuses to read count as empty, so that `change` finds them damaged.
+        Bytes that the operating system refuses to read count as empty: `change` finds them damaged. Raises
+        StorageError.
         """
         with self._locked(key):
             try:
@@ -183,8 +182,7 @@ class Folder:
             raise _unwritable(key, error) from None
 
     def keys(self, prefix: str) -> list[str]:
-        """Return every key below a prefix that ends in `/`, sorted. Skips unreadable subfolders, which `unreadable`
-        lists.
+        """Return every key below a prefix that ends in `/`, sorted, without unreadable subfolders (`unreadable`).
 
         Raises StorageError if the prefix's own folder cannot be listed, since it must not appear empty.
         """

@@ -17,8 +17,8 @@ from warehouse.store.stored_bytes import Stored
 def ensure(storage: Storage, covered: Collection[str], adds: bool) -> None:
     """Store the IDs that a process covers. A warehouse without the file takes all of them.
 
-    `adds` lets the process add zones to the stored ones. Raises StorageError if it covers more without that right, and
-    if it covers fewer.
+    `adds` lets the process add zones to the stored ones. Raises StorageError if it covers more without `adds`, or
+    fewer.
     """
 
     def united(stored: Stored | None) -> bytes | None:
