@@ -28,6 +28,16 @@ ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCEL
 """The states in which a backfill stays."""
 
 
+def ask(url: str, query: str, **variables: Any) -> Any:
+    """The data of a GraphQL query to Dagster's web server."""
+    body = json.dumps({"query": query, "variables": variables}).encode()
+    question = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(question, timeout=60) as answer:
+        answered = json.load(answer)
+    assert "errors" not in answered, answered["errors"]
+    return answered["data"]
+
+
 @dataclass(frozen=True)
 class Ui:
     """A running web server with its code server and daemon, over one warehouse."""
@@ -49,12 +59,7 @@ class Ui:
                 child.wait(30)
 
     def ask(self, query: str, **variables: Any) -> Any:
-        body = json.dumps({"query": query, "variables": variables}).encode()
-        question = urllib.request.Request(f"{self.url}/graphql", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(question, timeout=60) as answer:
-            answered = json.load(answer)
-        assert "errors" not in answered, answered["errors"]
-        return answered["data"]
+        return ask(self.url, query, **variables)
 
     def until(
         self, query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180, most_pause_s: float = 2.0
