@@ -246,13 +246,16 @@ def _of_several(before: str, names: str) -> str | Problem:
     path = before.rstrip("/")
     if path in _OF_ZONES:
         return f"{path}?zones={zones}"
-    more = f"/v1/map/snapshot?zones={zones} returns the newest values of several, and /v1/price?zones={zones} a series."
-    return Problem("not-found", f"{path}/ takes one zone. {more}")
+    more = (
+        f"/v1/map/snapshot?zones={zones} returns the latest values of several zones, and /v1/price?zones={zones} a "
+        "series."
+    )
+    return Problem("not-found", f"{path}/ accepts a single zone. {more}")
 
 
 def _nothing_at(path: str, nearest: str | None) -> Problem:
     hint = explain_path(path) or (f" Did you mean {nearest}?" if nearest else "")
-    return Problem("not-found", f"There is nothing at {path[:100]!r}.{hint} /openapi.json lists every path.")
+    return Problem("not-found", f"No resource at {path[:100]!r}.{hint} For all paths, see /openapi.json.")
 
 
 def _nearest(path: str) -> str | None:

@@ -55,19 +55,19 @@ def _each(convert: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
 def _count(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) < 2**31:
         return int(text)
-    raise ValueError("is not a whole number from 0 (0 is unlimited)")
+    raise ValueError("must be a whole number; 0 means unlimited")
 
 
 def _flag(text: str) -> bool:
     if text not in ("0", "1"):
-        raise ValueError("is neither 0 nor 1")
+        raise ValueError("must be 0 or 1")
     return text == "1"
 
 
 def _base_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or parts.username:
-        raise ValueError("is not an absolute http(s) address without query")
+        raise ValueError("must be an absolute http or https URL without a query")
     return text.rstrip("/")
 
 
@@ -76,14 +76,14 @@ def _guarded_url(text: str) -> str:
     parts = urlsplit(text)
     safe = parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(text)))
     if not safe:
-        raise ValueError("is not https (http is for loopback only)")
+        raise ValueError("must use https; http is allowed only for loopback addresses")
     return text.rstrip("/")
 
 
 def _origin(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
-        raise ValueError("holds something that is not an origin such as https://app.example.org")
+        raise ValueError("must contain only origins such as https://app.example.org")
     return text.lower()
 
 
@@ -99,14 +99,14 @@ def _database_url(text: str) -> str:
             make_url(f"postgresql+psycopg://{rest}")
         except (ArgumentError, ValueError):
             reason = "its port is a number, and its password's signs other than letters and digits are percent-encoded"
-            raise ValueError(f"cannot be read: {reason}") from None
+            raise ValueError(f"cannot be parsed: {reason}") from None
         return f"postgresql+psycopg://{rest}"
-    raise ValueError("is neither sqlite:///PATH nor postgresql://...")
+    raise ValueError("must be sqlite:///PATH or postgresql://...")
 
 
 def _pay_to(text: str) -> str:
     if not is_address(text):
-        raise ValueError("is not an address of 0x and 40 hex digits with its right checksum (EIP-55)")
+        raise ValueError("must be 0x followed by 40 hexadecimal digits, with a valid checksum (EIP-55)")
     return text
 
 
@@ -117,7 +117,7 @@ def _mail_server(text: str) -> SplitResult:
         _, sender = parts.port, dict(parse_qsl(parts.query)).get("from", "")
         if parts.scheme in ("smtp", "smtps") and parts.hostname and "@" in sender and not parts.path.strip("/"):
             return parts
-    raise ValueError("is not smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://")
+    raise ValueError("must be smtp://[USER:PASSWORD@]HOST[:PORT]?from=ADDRESS, or smtps://...")
 
 
 def _auth(text: str) -> tuple[str, ...]:
@@ -126,14 +126,14 @@ def _auth(text: str) -> tuple[str, ...]:
         return ()
     if (kind == "bearer" and secret) or (kind == "cdp" and ":" in secret):
         return kind, secret
-    raise ValueError("takes none, bearer:TOKEN or cdp:KEY_ID:SECRET for each facilitator, in order")
+    raise ValueError("must have one entry per facilitator, in the same order: none, bearer:TOKEN or cdp:KEY_ID:SECRET")
 
 
 def _network(text: str) -> Network:
     try:
         return ip_network(text, strict=False)
     except ValueError:
-        raise ValueError("is not a list of addresses or networks such as 10.0.0.0/8") from None
+        raise ValueError("must be a list of IP addresses or networks such as 10.0.0.0/8") from None
 
 
 def _declare(name: str, convert: Callable[[str], Any] = str, default: Any = None) -> Any:

@@ -33,7 +33,7 @@ from warehouse.store.storage import Storage
 
 PLAUSIBLE, COMPLETE, NO_ANOMALIES, FRESH = "plausible", "complete", "no_anomalies", "fresh"
 NOTHING_READ = "no row of this day is stored, but some are due"
-NOTHING_DUE = "nothing of this day is due yet"
+NOTHING_DUE = "no rows are due yet for this day"
 SHOWN = 20
 """Maximum number of findings per day that Dagster shows."""
 _FRESH_MEANS = (
@@ -175,7 +175,7 @@ def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
     """What stands of a value that was set aside; one of an unknown member is no number."""
     if np.isnan(value):
         return f"{name_unknown([_name(key)])}; rows and totals that need the name are omitted"
-    return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was set aside"
+    return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was quarantined"
 
 
 RULES: Mapping[str, Callable[[Facts, MarketDay], dg.AssetCheckEvaluation]] = {

@@ -175,9 +175,11 @@ def _raise(context: dg.AssetExecutionContext, report: RunReport, unpublished: Se
     unset = next((day.reason for day in report.days if day.status == "not_configured"), "")
     if not report.failed:
         if unset:
-            raise dg.Failure(f"the publisher was not asked: {unset}", allow_retries=False)
+            raise dg.Failure(f"the feed was not fetched: {unset}", allow_retries=False)
         if unpublished:
-            raise dg.Failure(f"rows are stored, but not all is published: {'; '.join(unpublished[:5])}")
+            raise dg.Failure(
+                f"the rows were stored, but some documents were not published: {'; '.join(unpublished[:5])}"
+            )
         return
     reasons = "; ".join(f"{d.day}: {d.reason}" for d in report.failed[:5])
     wait = retry_after(report.failures)

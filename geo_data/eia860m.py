@@ -82,7 +82,7 @@ def newest(folder: Path) -> Path:
     """The workbook of the latest month in a folder. Raises FileNotFoundError where it has none."""
     files = [path for path in folder.glob("*_generator*.xlsx") if _NAME.fullmatch(path.name)]
     if not files:
-        raise FileNotFoundError(f"{folder} has no *_generator*.xlsx")
+        raise FileNotFoundError(f"{folder} contains no *_generator*.xlsx file")
     return max(files, key=month_of)
 
 
@@ -90,7 +90,7 @@ def month_of(workbook: Path) -> str:
     """`2025-12` for `december_generator2025.xlsx`. Raises ValueError for another name."""
     match = _NAME.fullmatch(workbook.name)
     if match is None:
-        raise ValueError(f"{workbook.name} is not named like december_generator2025.xlsx")
+        raise ValueError(f"{workbook.name} must be named like december_generator2025.xlsx")
     return f"{match[2]}-{MONTHS.index(match[1]) + 1:02}"
 
 
@@ -144,7 +144,7 @@ def _plant(site: dict[str, Any], tenths: Counter[str], began: int, month: str) -
 def _fuel_of(technology: Any) -> str:
     """Our word for a technology. Raises ValueError for one that is not known: a person decides what it is."""
     if technology not in FUELS:
-        raise ValueError(f"EIA-860M names a technology that we do not know: {technology!r}")
+        raise ValueError(f"unknown technology in EIA-860M: {technology!r}")
     return FUELS[technology]
 
 
@@ -152,7 +152,7 @@ def _units(workbook: Path) -> Iterator[dict[str, Any]]:
     """The rows of the sheet by column name; titles stand above the heading, notes below the rows."""
     book = openpyxl.load_workbook(workbook, read_only=True, data_only=True)
     if "Operating" not in book.sheetnames:
-        raise ValueError(f"{workbook.name} has no sheet Operating")
+        raise ValueError(f'{workbook.name} has no sheet "Operating"')
     heading: list[str] | None = None
     for row in book["Operating"].iter_rows(values_only=True):
         if heading is None:
@@ -160,4 +160,4 @@ def _units(workbook: Path) -> Iterator[dict[str, Any]]:
         elif isinstance(row[heading.index("Plant ID")], int | float):
             yield dict(zip(heading, row, strict=False))
     if heading is None:
-        raise ValueError(f"{workbook.name} has no column Plant ID")
+        raise ValueError(f'{workbook.name} has no column "Plant ID"')

@@ -22,6 +22,6 @@ def fetch(folder: Path, address: str) -> None:
         for piece in answer.iter_content(1 << 16):
             length += len(piece)
             if length > MOST_BYTES:
-                raise ValueError(f"{address} is longer than {MOST_BYTES} bytes")
+                raise ValueError(f"{address} is larger than {MOST_BYTES} bytes")
             stream.write(piece)
     scratch.replace(target)

@@ -179,7 +179,7 @@ def read(kind: type[Record], path: Path) -> list[Record]:
     with path.open(newline="", encoding="utf-8") as stream:
         table = csv.DictReader(stream)
         if table.fieldnames != list(types):
-            raise ValueError(f"{path.name} has columns {table.fieldnames}, not {list(types)}")
+            raise ValueError(f"{path.name} has the columns {table.fieldnames}; expected {list(types)}")
         return [kind(**{name: cell(row[name], of) for name, of in types.items()}) for row in table]
 
 
@@ -200,7 +200,7 @@ def cell(text: str, of: str) -> Any:
     """A cell's value by a field's annotation. Raises ValueError for an empty cell where None is not allowed."""
     if text == "":
         if "None" not in of:
-            raise ValueError(f"empty cell of type {of}")
+            raise ValueError(f"empty cell in a column of type {of}")
         return None
     return int(text) if of.startswith("int") else float(text) if of.startswith("float") else text
 

@@ -89,7 +89,7 @@ class MetricNotAvailable(CallerError):
     """The zone exists, but no feed of this service has this metric for it. `zones` are the zones with the metric."""
 
     def __init__(self, zone: str, metric: str, zones: tuple[str, ...]) -> None:
-        super().__init__(f"This service has no {metric} of {zone}")
+        super().__init__(f"{zone} has no {metric} data on this service")
         self.zone, self.metric, self.zones = zone, metric, zones
 
 
@@ -97,7 +97,9 @@ class Withheld(CallerError):
     """The data is stored, but its publishers' terms do not allow redistribution. `sources` are their codes."""
 
     def __init__(self, zone: str, metric: str, sources: tuple[str, ...]) -> None:
-        super().__init__(f"{zone} {metric} comes from {', '.join(sources)}, whose terms do not allow passing it on")
+        super().__init__(
+            f"{metric} data for {zone} comes from {', '.join(sources)}, whose terms do not allow redistribution"
+        )
         self.sources = sources
 
 

@@ -102,7 +102,8 @@ def _prepare_file(path: Path) -> None:
         file_stat = path.stat()
         if file_stat.st_size == 0:
             raise AccountsUnavailable(
-                f"{path} is empty: put a backup in its place, or remove it to begin without keys and payments"
+                f"The accounts database {path} is empty. Restore it from a backup, or delete it to start without keys "
+                "and payments."
             )
         if file_stat.st_mode & 0o777 != _PRIVATE:
             with contextlib.suppress(OSError):
@@ -151,7 +152,9 @@ def _as_unavailable(address: str) -> Callable[[ExceptionContext], None]:
         broken = isinstance(fault, DatabaseError | InterfaceError) and not isinstance(fault, _OF_A_STATEMENT)
         if broken and not context.is_pre_ping:
             reason = str(context.original_exception) if is_file else server_reason(context.original_exception)
-            raise AccountsUnavailable(f"the accounts database ({name}) does not answer: {reason}") from fault
+            raise AccountsUnavailable(
+                f"The accounts database ({name}) is not responding: {reason}. Check that it is running and reachable."
+            ) from fault
 
     return raise_unavailable
 

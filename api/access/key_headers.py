@@ -36,12 +36,12 @@ def explain_form(call: Call) -> str:
     wrong = ""
     if call.api_key:
         if KEY_PREFIX in call.api_key[1:]:
-            wrong = "X-API-Key holds more than the key"
+            wrong = "X-API-Key contains more than the key"
     elif scheme.startswith(KEY_PREFIX):
-        wrong = "The Authorization header holds the key without the scheme Bearer"
+        wrong = "The Authorization header has the key without the scheme Bearer"
     elif scheme.lower() == "bearer":
         if KEY_PREFIX in credentials.strip()[1:]:
-            wrong = "The Authorization header holds more than the key after Bearer"
+            wrong = "The Authorization header contains more than the key after Bearer"
     elif scheme and scheme.lower() != "basic":
         wrong = "The Authorization header does not have the scheme Bearer"
     elif call.other_header:

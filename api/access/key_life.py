@@ -104,7 +104,7 @@ def _rotate(service: Service, request: HttpRequest, _query: QueryValues) -> Resp
     key = rotate(gate.database, digest, now)
     if key is None:
         gate.require_key(request)  # 401 if it was revoked meanwhile
-        raise Problem("key-rotated", "This key was rotated before; rotate the one that took its place.")
+        raise Problem("key-rotated", "This key was already rotated. Rotate the key that replaced it.")
     return private_json({"api_key": key, "previous_valid_until": now + OVERLAP_S}, 201)
 
 

@@ -23,7 +23,10 @@ CALLS_PER_DAY = 500
 """The quota of a key without its own quota."""
 _FILE_PARTS = 20
 """The most parts in which a lazy reader requests a file."""
-_NOT_SIGNED = "This address is not signed for now; /v1/bulk asked with a key gives signed ones, for an hour each."
+_NOT_SIGNED = (
+    "The signature of this URL is invalid or has expired. Request /v1/bulk with your key to get new URLs, which work "
+    "for one hour."
+)
 _LOG = logging.getLogger("emds.keys")
 
 # A rotated key works as its successor for a while.
@@ -171,14 +174,14 @@ def resets_at(now: int) -> int:
 
 def invalid(key: str = "", unconfirmed: bool = False, form: str = "") -> Problem:
     """Return the 401 of a key that is unknown, revoked, sent in another form, mistyped, or unconfirmed."""
-    detail = "This API key is unknown or revoked. POST /v1/keys/signup gives a new one; sample=true needs no key."
+    reason, step = "This API key is unknown or revoked.", "Get a new key with POST /v1/keys/signup"
     if unconfirmed:
-        detail = "This API key opens once the link in its mail was opened; sample=true needs no key."
+        reason, step = "This API key is not confirmed yet.", "Open the link in the confirmation e-mail"
     elif form:
-        detail = f"{form} The key itself was not checked, so there is no need for a new one."
+        return _refuse(f"{form} The key itself was not checked, so you do not need a new one.")
     elif key.startswith(KEY_PREFIX) and not is_well_formed(key):
-        detail = "This API key is mistyped or cut: its length or checksum is wrong; sample=true needs no key."
-    return _refuse(detail)
+        reason, step = "This API key has the wrong length or checksum.", "Copy the whole key again"
+    return _refuse(f"{reason} {step}, or add sample=true to try the API without a key.", reason)
 
 
 def unsigned() -> Problem:
@@ -186,12 +189,12 @@ def unsigned() -> Problem:
     return _refuse(_NOT_SIGNED)
 
 
-def _refuse(detail: str) -> Problem:
-    return Problem("invalid-key", detail, headers=[("WWW-Authenticate", 'Bearer error="invalid_token"')])
+def _refuse(detail: str, reason: str = "") -> Problem:
+    return Problem("invalid-key", detail, reason=reason, headers=[("WWW-Authenticate", 'Bearer error="invalid_token"')])
 
 
 def used_up(limit: int, now: int) -> Problem:
     """Return the 429 of a key that has exceeded its quota for the day."""
     wait = resets_at(now) - now
-    detail = f"The {limit} calls of this key's UTC day are used up; the next day begins in {wait} s."
+    detail = f"This key has used its {limit} requests for today (UTC). The quota resets in {wait} s."
     return refuse_for(wait, "quota-exceeded", detail, rate_limit(limit, limit, now))

@@ -34,10 +34,10 @@ _SECRET_BYTES = 16
 """The secret follows the slots; the first worker generates it."""
 _LENGTH = _SLOTS * _SLOT.size + _SECRET_BYTES
 _POLICIES = {
-    "minute": (60, "free and sample calls a minute from one address"),
-    "sample-day": (DAY, "samples a day from one address"),
-    "unpaid": (60, "calls a minute from one address without a good key or a payment that is taken"),
-    "second": (1, "calls a second with one key"),
+    "minute": (60, "free and sample requests per minute for one client address"),
+    "sample-day": (DAY, "samples per day for one client address"),
+    "unpaid": (60, "requests per minute for one client address without a valid key or payment"),
+    "second": (1, "requests per second with one key"),
     "sign-up": (HOUR, "sign-ups per hour from one site (an IPv4 address or an IPv6 /48)"),
     "mail": (HOUR, "confirmation e-mails per hour to one recipient"),
 }
@@ -138,7 +138,7 @@ def _too_many(policy: str, limit: int, wait: int) -> Problem:
     window, counted = _POLICIES[policy]
     headers = (("RateLimit-Policy", f'"{policy}";q={limit};w={window}'), ("RateLimit", f'"{policy}";r=0;t={wait}'))
     kind = "too-many-sign-ups" if policy in ("sign-up", "mail") else "too-many-calls"
-    return refuse_for(wait, kind, f"At most {limit} {counted}; the next is answered in {wait} s.", headers)
+    return refuse_for(wait, kind, f"Limit reached: {limit} {counted}. Try again in {wait} s.", headers)
 
 
 def limits_path(settings: Settings) -> Path:

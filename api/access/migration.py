@@ -24,7 +24,10 @@ def migrate(engine: Engine, steps: Sequence[Callable[[Connection], None]] = STEP
             return
         done: int = connection.execute(select(func.max(SCHEMA.c.step))).scalar_one()
         if done > len(steps):
-            raise AccountsUnavailable(f"the accounts database is at step {done}, this release knows {len(steps)}")
+            raise AccountsUnavailable(
+                f"The accounts database has schema version {done}; this release supports up to {len(steps)}. Install "
+                "the release that last opened it, or a newer one."
+            )
         if done < len(steps) and engine.dialect.name == "postgresql":  # a step on a large table may be slow
             vars(connection.connection.driver_connection).pop("wait", None)
         for number, step in enumerate(steps[done:], done + 1):

@@ -44,10 +44,10 @@ CONFIRM_S = DAY
 """The lifetime of a confirmation token, in seconds."""
 MAILS_PER_HOUR = 5
 """The limit per recipient, for all clients together."""
-_OPEN_THE_LINK = "Open the link in the e-mail: it confirms this key."
+_OPEN_THE_LINK = "Open the link in the e-mail to confirm this key."
 _USE_AN_EARLIER_LINK = (
-    f"{MAILS_PER_HOUR} e-mails were sent to this address within an hour, so no other is sent. Request the link of one "
-    "of them with this key in Authorization: Bearer: the link then confirms this key."
+    f"{MAILS_PER_HOUR} e-mails were sent to this address within an hour, so no other is sent. To confirm this key, "
+    "request the link of one of them with the key as Authorization: Bearer."
 )
 _SIGN_UP_LOCK = 0x7369676E
 _MOST_BYTES = 4096
@@ -111,7 +111,9 @@ def sign_up(
 
 def _send(server: SplitResult, base_url: str, to: str, token: str) -> None:
     """Send the link that confirms a key. Raises Problem 503, which does not quote the mail server."""
-    unavailable = refuse_for(60, "mail-unavailable", "The confirmation could not be sent; no key was made.")
+    unavailable = refuse_for(
+        60, "mail-unavailable", "The confirmation e-mail could not be sent, so no key was created. Try again later."
+    )
     if not _MAILS.acquire(blocking=False):
         raise unavailable
     try:
@@ -119,9 +121,9 @@ def _send(server: SplitResult, base_url: str, to: str, token: str) -> None:
         message["From"], message["To"] = dict(parse_qsl(server.query))["from"], to
         message["Subject"] = "Confirm your API key"
         message.set_content(
-            f"Somebody asked for an API key of {base_url} with this address.\n\n"
-            f"Open this link within 24 hours, and the key works:\n{base_url}/v1/keys/confirm?token={token}\n\n"
-            "If it was not you, do nothing: the key never opens anything.\n"
+            f"You (or someone using your address) requested an API key for {base_url}.\n\n"
+            f"To activate the key, open this link within 24 hours:\n{base_url}/v1/keys/confirm?token={token}\n\n"
+            "If you did not request a key, ignore this e-mail. The key stays inactive.\n"
         )
         context = ssl.create_default_context()
         tls = server.scheme == "smtps"
@@ -168,8 +170,11 @@ def _make_room(connection: Connection, person: str, now: int, retire: bool = Tru
     # Only the date of the last use is known, so a key counts as used until the end of that day.
     used, key = min((max(created, 0 if day is None else (day + 1) * DAY), key) for key, created, day in live)
     if used > now - IDLE_DAYS * DAY:
-        full = f"this address has {len(live)} live keys, all used within {IDLE_DAYS} days"
-        raise Problem("too-many-keys", f"{full}; DELETE /v1/keys/current revokes one.")
+        raise Problem(
+            "too-many-keys",
+            f"This e-mail address already has {len(live)} active keys, and all of them were used in the last "
+            f"{IDLE_DAYS} days. Revoke one with DELETE /v1/keys/current, then sign up again.",
+        )
     if retire:
         connection.execute(update(KEYS).where(KEYS.c.id == key).values(revoked=now))
 
@@ -189,7 +194,7 @@ def _sign_up(service: Service, request: HttpRequest, _query: QueryValues) -> Res
         raise Problem("invalid-request", detail, [fault])
     email = email.strip().lower()
     if token and not _TOKEN.fullmatch(token):
-        raise Problem("invalid-request", "Idempotency-Key is 1 to 255 visible ASCII characters.")
+        raise Problem("invalid-request", "The Idempotency-Key header must be 1 to 255 visible ASCII characters.")
     address = gate.call_of(request).client
     client = client_unit(address)
 
@@ -232,7 +237,10 @@ def _confirm(service: Service, request: HttpRequest, query: QueryValues) -> Resp
             _one_at_a_time(connection)
             row = connection.execute(select(KEYS).where(*mine)).first()
             if row is None:
-                raise Problem("unknown-confirmation", "This link is unknown or older than a day; sign up again.")
+                raise Problem(
+                    "unknown-confirmation",
+                    "This confirmation link is invalid or older than 24 hours. Sign up again to get a new one.",
+                )
             own = (KEYS.c.digest == sent, KEYS.c.identity == row.identity, KEYS.c.revoked.is_(None))
             row = connection.execute(select(KEYS).where(*own)).first() or row
             if row.confirmed is None:

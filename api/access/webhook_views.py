@@ -30,7 +30,10 @@ from warehouse.series import change_log
 _MOST_BYTES = 8192
 _LONGEST_URL = 500
 _MEMBERS = ("url", "events", "zones", "threshold")
-_ADDRESS = f"an https address of at most {_LONGEST_URL} ASCII characters, of a public host, without user and fragment"
+_ADDRESS = (
+    f"must be an https URL of a public host, with at most {_LONGEST_URL} ASCII characters and without a user name or "
+    "fragment"
+)
 _URL = re.compile(r"[\x21-\x7e]+")
 
 
@@ -61,9 +64,14 @@ def _delete(service: Service, request: HttpRequest, _query: QueryValues, webhook
 def _test(service: Service, request: HttpRequest, _query: QueryValues, webhook: str) -> Response:
     found = _own(service, request, webhook)
     if found.disabled:
-        raise Problem("webhook-disabled", f"Nothing is delivered to this webhook: {found.disabled}.")
+        raise Problem(
+            "webhook-disabled", f"This webhook is disabled ({found.disabled}). Delete it and create a new one."
+        )
     if found.waiting >= webhooks.MOST_WAITING:
-        raise Problem("too-many-webhooks", f"{found.waiting} messages wait for this webhook already.")
+        raise Problem(
+            "too-many-webhooks",
+            f"{found.waiting} messages are already queued for this webhook. Wait until some of them are delivered.",
+        )
     now = int(time.time())
     body = orjson.dumps({"type": "test", "timestamp": iso(now), "data": {"webhook": found.id}})
     return private_json({"id": found.id, "message": webhooks.add(service.gate.database, found.id, body, now)}, 202)
@@ -73,7 +81,9 @@ def _own(service: Service, request: HttpRequest, webhook: str) -> Webhook:
     """Return the subscription if it belongs to the client's key. Raises Responded, Problem 401 and 404."""
     found = webhooks.get(service.gate.database, webhook[:60], service.gate.admit_holder(request)[1].key)
     if found is None:
-        raise Problem("unknown-webhook", "This key has no such webhook; GET /v1/webhooks lists those that it has.")
+        raise Problem(
+            "unknown-webhook", "This key has no webhook with that ID. List its webhooks with GET /v1/webhooks."
+        )
     return found
 
 
@@ -93,9 +103,12 @@ def _wanted(request: HttpRequest, private: bool) -> dict[str, Any]:
     """Return the fields of the body. Raises Problem 400, 413 or 415, which names every fault."""
     document = read_json(request, _MOST_BYTES)
     if not isinstance(document, dict):
-        raise Problem("invalid-request", 'The body is an object: {"url": "https://...", "events": ["changes"]}.')
+        raise Problem(
+            "invalid-request",
+            'The request body must be a JSON object such as {"url": "https://...", "events": ["changes"]}.',
+        )
     faults = [
-        ParameterFault(str(name)[:60], "unknown", f"takes {', '.join(_MEMBERS)}")
+        ParameterFault(str(name)[:60], "unknown", f"is not a known field; use {', '.join(_MEMBERS)}")
         for name in document
         if name not in _MEMBERS
     ]
@@ -105,13 +118,19 @@ def _wanted(request: HttpRequest, private: bool) -> dict[str, Any]:
     is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool) and abs(threshold) < 1e9
     checks = {
         "url": (_is_fit(document.get("url"), private), _ADDRESS),
-        "events": (events and all(each in EVENTS for each in events), f"a list of {', '.join(EVENTS)}"),
-        "threshold": (is_number or (threshold is None and not needed), "a number, in the zones' own currency per MWh"),
+        "events": (
+            events and all(each in EVENTS for each in events),
+            f"must be a list of one or more of {', '.join(EVENTS)}",
+        ),
+        "threshold": (
+            is_number or (threshold is None and not needed),
+            "must be a number, in the zone's currency per MWh",
+        ),
     }
     faults += [ParameterFault(name, "invalid", detail) for name, (fits, detail) in checks.items() if not fits]
     try:
         if not isinstance(zones, list) or not all(isinstance(zone, str) for zone in zones):
-            raise ValueError("a list of zone ids; left out: all")
+            raise ValueError("must be a list of zone IDs; omit it for all zones")
         zones = dict.fromkeys(map(read_zone, zones))
     except ValueError as fault:
         faults.append(ParameterFault("zones", "invalid", str(fault)))

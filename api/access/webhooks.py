@@ -88,7 +88,7 @@ def create(database: Database, key: int, wanted: Mapping[str, Any], cursor: str,
         connection.execute(select(KEYS.c.id).where(KEYS.c.id == key).with_for_update())
         count = connection.execute(select(func.count()).where(WEBHOOKS.c.key_id == key)).scalar_one()
         if count >= MOST_OF_A_KEY:
-            detail = f"This key has {MOST_OF_A_KEY} webhooks; DELETE /v1/webhooks/{{id}} ends one."
+            detail = f"This key already has {MOST_OF_A_KEY} webhooks. Delete one with DELETE /v1/webhooks/{{id}}."
             raise Problem("too-many-webhooks", detail)
         row = {
             "id": f"wh_{secrets.token_hex(12)}",

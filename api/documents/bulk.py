@@ -149,7 +149,7 @@ def require_file(service: Service, metric: str, zone: str, month: str) -> MonthB
     lies_in = stored_month(stored, zone, month) if re.fullmatch(MONTH_PATTERN, month) else ""
     whole = read_month_file(service.storage, service.answers, stored, zone, lies_in) if lies_in else None
     if whole is None:
-        raise Problem("not-found", f"There is no month file {metric}/{zone}/{month[:20]}: /v1/bulk lists all.")
+        raise Problem("not-found", f"No monthly file {metric}/{zone}/{month[:20]}. For all files, see /v1/bulk.")
     if sources := withheld(catalogue, whole.feeds):
         raise Withheld(zone, metric, sources)
     return whole

@@ -51,7 +51,7 @@ class ChangeFilter:
 def _changes(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     known = service.documents.catalogue.feeds
     if query["feed"] is not None and query["feed"] not in known:
-        raise parameters.invalid([ParameterFault("feed", "invalid", f"takes one of {', '.join(sorted(known))}")])
+        raise parameters.invalid([ParameterFault("feed", "invalid", f"must be one of {', '.join(sorted(known))}")])
     with service.gate.enter(request) as entry:
         limit = min(query["limit"], _SAMPLE_ENTRIES) if entry.method == "sample" else query["limit"]
         wanted = ChangeFilter(query["zone"], query["metric"], query["feed"])
@@ -67,8 +67,8 @@ def read_changes(service: Service, since: Moment | None, limit: int, wanted: Cha
         return page(service.storage, since, limit, wanted, service.lag_s)
     except UnknownCursor as gone:
         detail = (
-            "This cursor is unknown, or entries that followed it are no longer kept: ask for `since=now`, read the "
-            f"rows that you hold again, then go on with that cursor. {gone.oldest} gives all entries that are kept."
+            "This cursor is unknown, or older than the entries that are kept. Start again: request `since=now`, read "
+            f"the rows that you store again, and follow the new cursor. {gone.oldest} is the oldest cursor that works."
         )
         oldest = f"entries are kept for 30 days; the oldest cursor is {gone.oldest}"
         fault = ParameterFault("since", "out-of-range", oldest)

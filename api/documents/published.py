@@ -38,7 +38,9 @@ _OF_CARBON = ("carbon_basis", "carbon_omitted")
 def _snapshot(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     metrics, zones = query["metric"], query["zones"]
     if query["sample"] and metrics is not None and "price" not in metrics:
-        raise conflict("metric", "a sample keeps the price alone")
+        raise conflict(
+            "metric", "must include `price`, because a sample returns prices only; send a key for other metrics"
+        )
     if metrics is None and zones is None:
         return _document(service, request, query, layout.SNAPSHOT, "snapshot", sample_snapshot)
     with service.gate.enter(request, "snapshot") as entry:
@@ -89,7 +91,7 @@ def once_a_publication(
 def _publishers(service: Service, request: HttpRequest, query: QueryValues) -> Response:
     catalogue = service.documents.catalogue
     faults = [
-        ParameterFault(name, "invalid", f"takes one of {', '.join(sorted(words))}")
+        ParameterFault(name, "invalid", f"must be one of {', '.join(sorted(words))}")
         for name, words in (("source", catalogue.sources), ("feed", catalogue.feeds))
         if query[name] is not None and query[name] not in words
     ]

@@ -167,7 +167,7 @@ def _metrics(service: Service, request: HttpRequest, _query: QueryValues) -> Res
     if not token or scheme.lower() != "bearer" or not hmac.compare_digest(token_sent.strip().encode(), token.encode()):
         raise Problem(
             "invalid-key",
-            "The metrics take the bearer token of EMDS_METRICS_TOKEN.",
+            "/metrics requires EMDS_METRICS_TOKEN as a bearer token. Send Authorization: Bearer <token>.",
             headers=[("WWW-Authenticate", "Bearer")],
         )
     counts = REGISTRY

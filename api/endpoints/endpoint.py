@@ -13,10 +13,12 @@ from warehouse.market.vocabulary import Forecast, Metric, actual_of
 from warehouse.market.zones import zones_with
 
 _ROWS = (
-    " Rows ascend by `ts` (start of the interval), then `fuel`; the window is half-open. Where rows were left out, "
-    '`truncated` is true, `end` is the `ts` of the first row left out, and `Link: rel="next"` goes on exactly there; '
-    "where `limit` is below the rows of one instant, `cursor_only` says that no window does. A "
-    "missing interval has no row; `gaps` lists the holes of the answer's window against the feeds' own calendars."
+    " Rows are sorted by `ts` (the start of the interval), then by `fuel`. The window is half-open: `start` is "
+    "included, `end` is not. If more rows match than `limit` allows, `truncated` is true, `start` and `end` give the "
+    "window that "
+    'the returned rows cover, and `Link: rel="next"` leads to the next page. If `limit` is smaller than the number of '
+    "rows at one instant, `cursor_only` is true and only the cursor in `Link` can continue. A missing interval has no "
+    "row; `gaps` lists the intervals of the window that the feeds should have published."
 )
 _OWN_PARAMETERS = {Metric.PRICE: (query.MARKET,), Metric.INTERCHANGE: (query.BY,), Metric.CARBON: (query.BASIS,)}
 _OF_FORECASTS = (query.FORECAST, query.PUBLISHED_BEFORE, query.LEAD, query.VINTAGES)
@@ -116,24 +118,25 @@ def of_several_zones(metric: Metric) -> Endpoint:
         path=f"/v1/{path.word}",
         answer="SeriesOrForecastOfZones" if metric in FORECAST else "SeriesOfZones",
         summary=f"{one.summary} of several zones",
-        description=f"{path.sentence} Rows carry `zone` and ascend by `ts`, then `zone`; window, pages, formats, "
-        "gaps are as for one zone, licence and attribution by zone. It counts as one answer of a key; paid for, it "
-        "costs the price of a zone for each. With an `interval` of a day or more, a date as `start` or `end` means "
-        "each zone's own day, and the answer's window is that of the zone whose day begins first; otherwise zones of "
-        "different clocks need an offset.",
+        description=f"{path.sentence} Each row has a `zone`; rows are sorted by `ts`, then by `zone`. Windows, paging, "
+        "formats and `gaps` work as they do for one zone; `license` and `attribution` are given per zone. The request "
+        "counts once against a key's quota. Paid per call, it costs the single-zone price for each zone. With an "
+        "`interval` of a day or more, a date in `start` or `end` means each zone's own day. The window in the response "
+        "is then that of the zone whose day starts first. Otherwise a date is accepted only if all requested zones "
+        "share its civil time; add an offset if they do not.",
         parameters={
             "zones": query.zones_of(metric),
             **{name: parameter for name, parameter in one.parameters.items() if name not in not_here},
             "cursor": query.ZONES_CURSOR,
         },
         zones=(),
-        offer=f"{path.offer} of several zones at once; the price is that of a zone",
+        offer=f"{path.offer} of several zones at once; the price is per zone",
         more_statuses=(404, 416),  # 404: a zone without the metric, or withheld by its terms
     )
 
 
 def _parameters(metric: Metric) -> tuple[Parameter, ...]:
-    """Return what only some metrics take: yearly rows have no means and no statistics."""
+    """Return the parameters of some metrics only: yearly rows have no means and no statistics."""
     if METRICS[metric].yearly:
         return ()
     own = (*_OWN_PARAMETERS.get(metric, ()), *(_OF_FORECASTS if metric in FORECAST else ()))

@@ -156,7 +156,11 @@ def _item(service: Service, request: HttpRequest, _query: Any, name: str, featur
     layer = _with_reals(document)
     ids: list[str] = document.derive("ids", lambda _: [orjson.loads(own)["id"] for own in layer.features])
     if feature not in ids:
-        raise Problem("not-found", f"The collection {name} has no feature {feature[:60]!r}.")
+        raise Problem(
+            "not-found",
+            f"The collection {name} has no feature {feature[:60]!r}. List its features at "
+            f"/v1/geo/collections/{name}/items.",
+        )
     path = f"{ROOT}/collections/{name}"
     links = [
         _link(service, request, f"{path}/items/{feature}", "self", _GEOJSON, "This feature"),

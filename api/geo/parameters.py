@@ -25,6 +25,15 @@ MEDIA = {
 """The media type of each `format`, in order of preference."""
 UNCUT = ("topojson", "pmtiles")
 """Formats that contain the whole layer. They take no filters, and a custom list of zones does not have them."""
+FORMAT_NAMES = {
+    "geojson": "GeoJSON",
+    "csv": "CSV",
+    "parquet": "GeoParquet",
+    "fgb": "FlatGeobuf",
+    "topojson": "TopoJSON",
+    "pmtiles": "PMTiles",
+}
+"""The name of each format."""
 FORMATS = {
     "zones": tuple(format_ for format_ in MEDIA if NAME_OF_SET or format_ not in UNCUT),
     "interconnectors": ("geojson", "csv", "parquet", "fgb"),
@@ -37,8 +46,8 @@ TITLES = {
     "zones": "Zone boundaries",
     "interconnectors": "Interconnectors",
     "plants": f"Power plants of {FLOOR_MW} MW and above",
-    "live": "Zones with their newest figures, rounded",
-    "flows": "Interconnectors with their newest flow, rounded",
+    "live": "Latest values on the map, rounded",
+    "flows": "Latest flows on interconnectors, rounded",
 }
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,2})?\s*", re.IGNORECASE)
 
@@ -48,9 +57,9 @@ def _numbers(text: str, form: str) -> list[float]:
     parts = text.split(",")
     for part in parts:
         if not _NUMBER.fullmatch(part):
-            raise ValueError(f"holds {part[:40]!r}, which is not a number")
+            raise ValueError(f"contains {part[:40]!r}, which is not a number")
     if len(parts) != len(form.split(",")):
-        raise ValueError(f"takes {form}")
+        raise ValueError(f"must be {form}")
     return [float(part) for part in parts]
 
 
@@ -58,9 +67,9 @@ def _point(text: str) -> tuple[float, float]:
     """Return longitude and latitude of `lat,lon`. Raises ValueError."""
     lat, lon = _numbers(text, "latitude,longitude in degrees")
     if abs(lon) <= 90 < abs(lat) <= 180:
-        raise ValueError(f"looks like longitude,latitude: latitude comes first, {lon:g},{lat:g}")
+        raise ValueError(f"looks like longitude,latitude; send latitude first: {lon:g},{lat:g}")
     if not (abs(lat) <= 90 and abs(lon) <= 180):
-        raise ValueError("takes a latitude from -90 to 90, then a longitude from -180 to 180")
+        raise ValueError("must be a latitude from -90 to 90, then a longitude from -180 to 180")
     return lon, lat
 
 
@@ -70,9 +79,9 @@ def _bbox(text: str) -> Box:
     else:
         west, south, east, north = _numbers(text, "west,south,east,north in degrees")
     if not (abs(west) <= 180 and abs(east) <= 180 and abs(south) <= 90 and abs(north) <= 90):
-        raise ValueError("takes longitudes from -180 to 180 and latitudes from -90 to 90")
+        raise ValueError("must have longitudes from -180 to 180 and latitudes from -90 to 90")
     if south > north:
-        raise ValueError("takes south before north: west,south,east,north")
+        raise ValueError("must have south before north: west,south,east,north")
     return west, south, east, north
 
 
@@ -83,45 +92,48 @@ def _numbers_schema(least: int, most: int) -> dict[str, Any]:
 _SIZES = {SPEC: (45, 245, 64, 325)}.get(NAME_OF_SET or "", (77, 480, 110, 610))
 DETAIL = choice(
     "detail",
-    f"`low`: for maps on the web ({_SIZES[0]} kB compressed); `high`: for analysis ({_SIZES[1]} kB)."
-    + (f" Tiles: up to zoom 3 ({_SIZES[2]} kB) or 6 ({_SIZES[3]} kB)." if NAME_OF_SET else ""),
+    f"`low` for web maps ({_SIZES[0]} kB compressed), `high` for analysis ({_SIZES[1]} kB)."
+    + (f" Vector tiles: up to zoom 3 ({_SIZES[2]} kB) or zoom 6 ({_SIZES[3]} kB)." if NAME_OF_SET else ""),
     ("low", "high"),
     "low",
 )
 BBOX = Parameter(
     "bbox",
-    "west,south,east,north in degrees (WGS 84): features whose geometry has a point in common with the box, edges "
-    "included. West may be greater than east: the box then crosses the antimeridian. Of six numbers the third and the "
-    "sixth are heights, which no feature has.",
+    "Bounding box as west,south,east,north in degrees (WGS 84). Returns features that intersect it, edges included. If "
+    "west is greater than east, the box crosses the antimeridian. In a box of six numbers, the third and sixth are "
+    "heights and are ignored.",
     _bbox,
     _numbers_schema(4, 6),
     example=[-11.0, 35.0, 25.0, 62.0],
     comma=True,
 )
-MIN_MW = number("min_mw", f"Capacity from so many MW; at least {FLOOR_MW}: there is no smaller plant.", least=FLOOR_MW)
+MIN_MW = number(
+    "min_mw", f"Minimum capacity in MW. The layer contains plants of at least {FLOOR_MW} MW.", least=FLOOR_MW
+)
 FUEL = words(
     "fuel",
-    "Main fuel, one or several with commas, in the words of generation and capacity. `wind`: onshore and offshore.",
+    "Main fuel, one or more separated by commas, with the names used in generation and capacity. `wind` includes "
+    "onshore and offshore.",
     PLANT_FUELS,
     "nuclear",
 )
 AT = Parameter(
     "at",
-    "latitude,longitude in degrees (WGS 84): the zone that holds this point, by the boundaries of high detail. "
-    "404 where no zone does.",
+    "A point as latitude,longitude in degrees (WGS 84). Returns the zone that contains it, using the high-detail "
+    "boundaries, or 404 if none does.",
     _point,
     _numbers_schema(2, 2),
     example=[51.5, -0.12],
     comma=True,
 )
-ZONE = zones("zone", "Zone, one or several with commas.")
-ZONE_OF_LINE = zones("zone", "Lines with either end in this zone, one or several with commas.")
+ZONE = zones("zone", "One or more zones, separated by commas.")
+ZONE_OF_LINE = zones("zone", "Return lines with at least one end in these zones, separated by commas.")
 
 
 def _format(layer: str) -> Parameter:
     """Return the `format` parameter of a layer. It accepts any text; the response to an unknown format is 406."""
     schema = {"type": "string", "enum": list(FORMATS[layer]), "default": "geojson"}
-    return Parameter("format", "The answer's format; goes before Accept.", str.lower, schema, None, "geojson")
+    return Parameter("format", "Response format. Overrides the Accept header.", str.lower, schema, None, "geojson")
 
 
 PARAMETERS: dict[str, dict[str, Parameter]] = {
@@ -138,8 +150,8 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
 
 
 ROOT = "/v1/geo"
-LIMIT = whole("limit", "Most features in the answer.", 1, 10_000, 1000)
-OFFSET = whole("offset", "Features to skip.", 0, 1_000_000, 0)
+LIMIT = whole("limit", "Maximum number of features.", 1, 10_000, 1000)
+OFFSET = whole("offset", "Number of features to skip.", 0, 1_000_000, 0)
 
 
 def _instants(text: str) -> str:
@@ -157,13 +169,15 @@ def _instants(text: str) -> str:
         if instants and len(ends) <= 2 and instants == sorted(instants):
             return text
     raise ValueError(
-        "takes an instant of RFC 3339, a date, or an interval of two of them, the earlier first, of which one may be .."
+        'must be an RFC 3339 time, a date, or an interval start/end in which one side may be ".."; start must be '
+        "before "
+        "end"
     )
 
 
 DATETIME = Parameter(
     "datetime",
-    "An instant or interval of RFC 3339. The features have no time of their own, so all of them match.",
+    "An RFC 3339 time or interval. Features have no time of their own, so all of them match.",
     _instants,
     {"type": "string"},
     example="2026-01-01T00:00:00Z",

@@ -54,7 +54,9 @@ def _layer(service: Service, request: HttpRequest, query: QueryValues, layer: st
     format_ = suffix or responses.negotiate(query["format"], request.header("HTTP_ACCEPT"), types)
     filters = {name: value for name, value in query.items() if value and name not in ("format", "detail")}
     if format_ in UNCUT and filters:
-        raise conflict("format", f"{format_} holds the whole layer, without bbox, at and sample")
+        raise conflict(
+            "format", f"cannot be combined with bbox, at or sample, because {format_} always contains the whole layer"
+        )
     selection = Selection(layer, format_, query.get("detail", ""), filters)
     with service.gate.enter(request) as entry:
         return entry.settle(responses.ranged(request, _respond_layer(request, service.documents, selection)))
@@ -94,7 +96,7 @@ def _positions(documents: DocumentCache, selection: Selection, layer: GeoLayer) 
     fine = layer_of(documents.require(layout.geo("zones", "geojson", "high")))
     zones = fine.select({"bbox": (lon, lat, lon, lat)}, 1)
     if not len(zones):
-        raise Problem("not-found", f"The point {lat:g},{lon:g} lies in none of the zones. Latitude comes first.")
+        raise Problem("not-found", f"No zone contains the point {lat:g},{lon:g}. Send latitude first, then longitude.")
     return np.intersect1d(positions, zones)
 
 
@@ -118,7 +120,8 @@ def _cut(documents: DocumentCache, selection: Selection, source: Document, posit
     for part in (source, pieces):
         if known.get(part.name) != part.derive("sha256", lambda document: sha256(document.body).hexdigest()):
             detail = (
-                "The layer's formats are of different publications: it is being published, or `emds publish` renews it."
+                "The layer is being published. Try again in a second; if this lasts, the operator can run `emds "
+                "publish`."
             )
             raise Problem("not-yet-available", detail, headers=[("Retry-After", "1")])
     cut = pieces.derive("pieces", lambda document: CUTS[selection.format](document.body))

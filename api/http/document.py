@@ -80,4 +80,4 @@ class Document:
         with suppress(orjson.JSONDecodeError):
             if isinstance(members := orjson.loads(self.body), dict):
                 return members
-        raise DamagedFile(layout.published(self.name), "is no JSON object")
+        raise DamagedFile(layout.published(self.name), "is not a JSON object")

@@ -148,14 +148,22 @@ def read_body(environ: WSGIEnvironment, most: int) -> bytes:
     Raises Problem 413 above `most` bytes, and 400 if the body is broken or shorter than its stated length.
     """
     body, length = b"", get_content_length(environ) or 0
-    broken = Problem("invalid-request", "The body cannot be read: broken chunks, or an early end.", headers=_CLOSING)
+    broken = Problem(
+        "invalid-request",
+        "The request body is incomplete or its chunks are malformed. Send the request again.",
+        headers=_CLOSING,
+    )
     if length <= most:
         try:
             body = get_input_stream(environ, max_content_length=most + 1).read()
         except Exception:  # the server raises its own types
             raise broken from None
     if max(length, len(body)) > most:
-        raise Problem("body-too-large", f"This path takes a body of at most {most} bytes.", headers=_CLOSING)
+        raise Problem(
+            "body-too-large",
+            f"The request body is too large; this path accepts at most {most} bytes.",
+            headers=_CLOSING,
+        )
     if len(body) < length:
         raise broken
     return body
@@ -164,9 +172,13 @@ def read_body(environ: WSGIEnvironment, most: int) -> bytes:
 def read_json(request: HttpRequest, most: int, example: str = "") -> Any:
     """Return the JSON value in the body. Raises Problem 400, 413 or 415, whose detail shows `example`."""
     if parse_options_header(request.header("CONTENT_TYPE"))[0].lower() != "application/json":
-        such_as = f" {example}," if example else ""
-        raise Problem("unsupported-media-type", f"The body is JSON,{such_as} with Content-Type: application/json.")
+        such_as = f", for example {example}" if example else ""
+        raise Problem(
+            "unsupported-media-type", f"The request body must be JSON{such_as}. Set Content-Type: application/json."
+        )
     try:
         return orjson.loads(read_body(request.environ, most))
     except ValueError:
-        raise Problem("invalid-request", f"The body is not JSON{f'; send {example}' if example else ''}.") from None
+        raise Problem(
+            "invalid-request", f"The request body is not valid JSON.{f' Send {example}.' if example else ''}"
+        ) from None

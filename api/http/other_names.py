@@ -28,6 +28,6 @@ def explain_name(name: str, known: Container[str]) -> str:
     """Return a clause with the alternative to an unknown parameter; empty if no known parameter is meant."""
     plain = name.lower().replace("-", "").replace("_", "")
     if plain in _KEY_NAMES and "api_key" not in known:
-        return f"a key does not belong in the URL. {KEY_FORM}"
+        return f"do not send a key in the URL. {KEY_FORM}"
     meant = (use for parameter, use, names in _MEANT if parameter in known and plain in names.split())
     return next((f"use {use}" for use in meant), "")

@@ -52,7 +52,7 @@ class Parameter:
 def values(
     parameters: Mapping[str, Parameter],
     query: MultiDict[str, str],
-    unknown: str = "unknown parameter; this path knows",
+    unknown: str = "is not a parameter of this path",
 ) -> QueryValues:
     """Return the value of every parameter, defaults included. Raises Problem that names every fault."""
     values_by_name = {name: parameter.default for name, parameter in parameters.items()}
@@ -68,9 +68,9 @@ def values(
         if parameter is None:
             known = ", ".join(parameters) or "none"
             hint = _name_hint(name, parameters) if len(faults) < _HINTS else ""
-            faults.append(ParameterFault(name[:60], "unknown", f"{unknown} {known}{hint}"))
+            faults.append(ParameterFault(name[:60], "unknown", f"{unknown}{hint}; use {known}"))
         elif len(texts) > 1 and not parameter.comma:
-            faults.append(ParameterFault(name, "repeated", "given more than once"))
+            faults.append(ParameterFault(name, "repeated", "must not be repeated"))
         else:
             try:
                 values_by_name[name] = parameter.read(",".join(texts))
@@ -78,7 +78,7 @@ def values(
                 faults.append(ParameterFault(name, "invalid", str(fault)))
     for name, parameter in parameters.items():
         if parameter.required and name not in sent:
-            faults.append(ParameterFault(name, "missing", f"required. {parameter.description.rstrip('.')}"))
+            faults.append(ParameterFault(name, "missing", f"is required. {parameter.description.rstrip('.')}"))
     if faults:
         raise invalid(faults)
     return values_by_name
@@ -87,7 +87,7 @@ def values(
 def check_count(count: int) -> None:
     """Raise Problem 400 for more than MOST_PARAMETERS parameters, before any of them is read."""
     if count > MOST_PARAMETERS:
-        raise Problem("invalid-parameters", f"A request takes at most {MOST_PARAMETERS} parameters.")
+        raise Problem("invalid-parameters", f"A request can have at most {MOST_PARAMETERS} parameters. Send fewer.")
 
 
 def query_without_blank_probes(request: HttpRequest, parameters: Mapping[str, Parameter]) -> MultiDict[str, str]:
@@ -136,7 +136,7 @@ def reader(pattern: str, takes: str, value: Callable[[str], Any] = str) -> Calla
     def read(text: str) -> Any:
         result = value(text) if form.fullmatch(text) else None
         if result is None:
-            raise ValueError(f"takes {takes}")
+            raise ValueError(f"must be {takes}")
         return result
 
     return read
@@ -197,7 +197,7 @@ def hours(name: str, description: str, most: int, default: int | None = None, ze
         quarters = float(text.removesuffix("h")) * 4
         return None if quarters % 1 or not (0 if zero else 1) <= quarters <= most * 4 else int(quarters) * 900
 
-    takes = f"hours in steps of a quarter, {'from' if zero else 'above'} 0 and up to {most}"
+    takes = f"a number of hours in steps of 0.25, {'from' if zero else 'above'} 0 and at most {most}"
     schema = {"type": "string", "pattern": f"^{pattern}$", **({"default": f"{default / 3600:g}"} if default else {})}
     return Parameter(name, description, reader(pattern, takes, seconds), schema, default, "3")
 
@@ -210,7 +210,7 @@ def number(name: str, description: str, positive: bool = False, least: int | Non
         return None if (positive and number <= 0) or (least is not None and number < least) else number
 
     bound = " above 0" if positive else f" from {least}" if least is not None else ""
-    read = reader(r"-?[0-9]{1,12}(\.[0-9]{1,6})?", f"a number{bound} of at most 12 digits and 6 decimals", bounded)
+    read = reader(r"-?[0-9]{1,12}(\.[0-9]{1,6})?", f"a number{bound} with at most 12 digits and 6 decimals", bounded)
     schema: dict[str, Any] = {"type": "number", **({"exclusiveMinimum": 0} if positive else {})}
     return Parameter(name, description, read, schema | ({"minimum": least} if least else {}), None, least or 100)
 
@@ -223,7 +223,7 @@ def civil_times(name: str, description: str) -> Parameter:
         first, second = (int(part[:2]) * 60 + int(part[3:]) for part in text.split("-"))
         return None if first == second else (first, second)
 
-    read = reader(pattern, "two different times in quarter hours, as 22:00-07:00", minutes)
+    read = reader(pattern, "two different times on quarter hours, for example 22:00-07:00", minutes)
     return Parameter(name, description, read, {"type": "string", "pattern": f"^{pattern}$"}, None, "22:00-07:00")
 
 
@@ -233,7 +233,7 @@ def find_word(text: str, known: Iterable[str]) -> str:
     for word in known:
         if _plain(word) == plain:
             return word
-    raise ValueError(f"does not know {text[:40]!r}{_hint(text, known)}; takes {', '.join(known)}")
+    raise ValueError(f"{text[:40]!r} is not a known value{_hint(text, known)}; use {', '.join(known)}")
 
 
 def _name_hint(name: str, known: Collection[str]) -> str:
@@ -274,7 +274,7 @@ def zones(name: str, description: str, known: Collection[str] = ZONES, example: 
     def read(text: str) -> tuple[str, ...]:
         ids = tuple(dict.fromkeys(map(read_zone, text.split(","))))
         if others := [zone for zone in ids if zone not in known]:
-            raise ValueError(f"there is none of {', '.join(others)}; takes {', '.join(known)}")
+            raise ValueError(f"{', '.join(others)} does not publish this; use {', '.join(known)}")
         return ids
 
     listed = _list(name, description, read, tuple(known), example)
@@ -286,7 +286,7 @@ def read_zone(text: str) -> str:
     try:
         return find_zone(text)
     except UnknownZone as unknown:
-        raise ValueError(f"{unknown} Zones are {', '.join(ZONES)}") from None
+        raise ValueError(f"{unknown} Use one of {', '.join(ZONES)}") from None
 
 
 def _list(name: str, description: str, read: Callable[[str], Any], known: tuple[str, ...], example: str) -> Parameter:

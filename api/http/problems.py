@@ -43,79 +43,103 @@ def _kind(name: str, status: int, meaning: str, title: str = "") -> ProblemKind:
 # fmt: off
 _TABLE = (
     _kind("invalid-parameters", 400,
-          "A query parameter is unknown, given twice, or holds a value that is not allowed. `errors` names each one "
-          "and what it takes. Nothing was charged or counted."),
-    _kind("invalid-request", 400, "The request line, a header or the body could not be read."),
-    _kind("missing-host", 400, "A request of HTTP/1.1 names its host in one Host header.", title="Missing Host header"),
+          "A query parameter is unknown, repeated or has an invalid value. `errors` lists each problem and the "
+          "accepted values. Correct the request; it was not counted or charged."),
+    _kind("invalid-request", 400,
+          "The request line, a header or the body could not be parsed. Check the request syntax and send it again."),
+    _kind("missing-host", 400,
+          "HTTP/1.1 requests must have one Host header. Add it and send the request again.",
+          title="Missing Host header"),
     _kind("invalid-payment", 400,
-          "The payment header holds no payment that can be read. Nothing was charged.", title="Invalid payment header"),
+          "The payment header could not be parsed. Nothing was charged. Create a new payment header from the 402 "
+          "response.", title="Invalid payment header"),
     _kind("invalid-key", 401,
-          "The API key is unknown or revoked. POST /v1/keys/signup gives a new one; `sample=true` needs "
-          "no key.", title="Invalid API key"),
-    _kind("not-found", 404, "There is nothing at this path. /openapi.json lists every path."),
-    _kind("unknown-zone", 404, "There is no such zone. `zones` lists those that this path knows."),
+          "The API key is unknown or revoked. Get a new key with POST /v1/keys/signup, or try the API without a key by "
+          "adding `sample=true`.", title="Invalid API key"),
+    _kind("not-found", 404, "No resource exists at this path. For all paths, see /openapi.json."),
+    _kind("unknown-zone", 404, "The zone does not exist. Use one of the IDs in `zones`."),
     _kind("metric-not-available", 404,
-          "This service has no such metric of the zone. `zones` lists those of which it has."),
+          "This service has no data on this metric for the zone. `zones` lists the zones that have it."),
     _kind("withheld-by-terms", 404,
-          "These figures are collected, but their publisher does not allow passing them on, or asks for permission "
-          "that the operator of this service has not declared (EMDS_REDISTRIBUTABLE_SOURCES).",
+          "The data is collected, but its publisher does not allow redistribution. If you operate this service and "
+          "have permission, list the source in EMDS_REDISTRIBUTABLE_SOURCES.",
           title="Withheld by the publisher's terms"),
-    _kind("method-not-allowed", 405, "The path does not know this method; `Allow` names those it knows."),
-    _kind("not-acceptable", 406, "The wanted format is not among those that this path can give."),
+    _kind("method-not-allowed", 405,
+          "This path does not support the request method. Use one of the methods in the `Allow` header."),
+    _kind("not-acceptable", 406,
+          "This path cannot return the requested format. Change `format` or the `Accept` header.",
+          title="Format not available"),
     _kind("too-many-keys", 409,
-          "The address holds three live keys and all were used within seven days. DELETE /v1/keys/current revokes "
-          "one."),
+          "This e-mail address already has three active keys, and all of them were used in the last seven days. Revoke "
+          "one with DELETE /v1/keys/current."),
     _kind("key-rotated", 409,
-          "The key was rotated before and opens for a day more. Only the key that took its place can be rotated."),
+          "This key was already rotated and stops working 24 hours after the rotation. Rotate the new key instead.",
+          title="Key already rotated"),
     _kind("unknown-confirmation", 404,
-          "The link of the mail is unknown or older than a day. Sign up again for another one."),
-    _kind("unknown-webhook", 404, "This key has no such webhook. GET /v1/webhooks lists those that it has."),
+          "The confirmation link is invalid or older than 24 hours. Sign up again to get a new link.",
+          title="Confirmation link invalid or expired"),
+    _kind("unknown-webhook", 404,
+          "This key has no webhook with that ID. List its webhooks with GET /v1/webhooks."),
     _kind("too-many-webhooks", 409,
-          "A key has at most ten webhooks, and a webhook at most a hundred messages that wait."),
+          "A key can have ten webhooks, and a webhook can have 100 undelivered messages. Delete a webhook, or wait for "
+          "deliveries.", title="Webhook limit reached"),
     _kind("webhook-disabled", 409,
-          "Its receiver was not reached for 24 hours, or the owner ended it. Delete it and subscribe again."),
+          "The webhook was disabled because its receiver could not be reached for 24 hours, or because the operator "
+          "disabled it. Delete it and create a new one."),
     _kind("payment-in-progress", 409,
-          "A call with this payment is under way. Send the same payment header again after it; it is charged once."),
+          "Another request with this payment is still running. Wait and send the same payment header again. You are "
+          "charged only once."),
     _kind("payment-bound", 409,
-          "This payment was sent for another request and its outcome is not known yet: repeat that request with "
-          "it.", title="Payment belongs to another request"),
+          "This payment was sent for a different request whose outcome is not known yet. Repeat that request with the "
+          "same payment header.", title="Payment belongs to another request"),
     _kind("cursor-gone", 410,
-          "The cursor belongs to no entry that is kept: changes are kept for 30 days. Ask for `since=now`, read the "
-          "rows that you hold again, and follow from there; `oldest` is the cursor of all that is kept."),
-    _kind("body-too-large", 413, "The request's body is larger than this path takes."),
+          "The cursor is unknown or older than 30 days. Start again: request `since=now`, read the rows that you store "
+          "again, and follow the new cursor. `oldest` is the first cursor that still works.", title="Cursor expired"),
+    _kind("body-too-large", 413, "The request body exceeds the limit of this path. Send a smaller body."),
     _kind("range-not-satisfiable", 416,
-          "The Range header asks for bytes beyond the end of the body; `Content-Range` says how many there are."),
-    _kind("url-too-long", 414, "The path and query are longer than 8000 bytes.", title="URL too long"),
-    _kind("unsupported-media-type", 415, "The request's body is not of the type that this path takes."),
+          "The requested byte range is beyond the end of the file. `Content-Range` gives the file size."),
+    _kind("url-too-long", 414,
+          "The path and query exceed 8,000 bytes. Request fewer zones, or split the request.", title="URL too long"),
+    _kind("unsupported-media-type", 415,
+          "This path does not accept the body's media type. Send JSON with Content-Type: application/json."),
     _kind("too-many-calls", 429,
-          "Free and sample calls are limited for each client address. `Retry-After` says when the next is answered."),
+          "Free and sample requests are limited per client address. Wait for the number of seconds in `Retry-After`, "
+          "or use a key.", title="Too many requests"),
     _kind("quota-exceeded", 429,
-          "The key's 500 calls of this UTC day are used up. `Retry-After` says when the next begins."),
-    _kind("too-many-sign-ups", 429, "Too many sign-ups from one site, or for one e-mail address, within an hour.",
-          title="Too many sign-ups"),
-    _kind("headers-too-large", 431, "The request's headers are larger than this service reads."),
+          "This key has used its quota for the current UTC day. Wait for the number of seconds in `Retry-After`."),
+    _kind("too-many-sign-ups", 429,
+          "Too many sign-ups came from one site, or for one e-mail address, within an hour. Wait for the number of "
+          "seconds in `Retry-After`.", title="Too many sign-ups"),
+    _kind("headers-too-large", 431,
+          "The request headers exceed the limit of this service. Send fewer or shorter headers."),
     _kind("internal-error", 500,
-          "The service failed; the request id finds the reason in its log. Nothing was charged."),
+          "The service failed to process the request. Nothing was charged. If it happens again, report the request ID "
+          "in `instance` to the operator."),
     _kind("not-yet-available", 503,
-          "The document does not exist yet: nothing was ingested for it so far. `Retry-After` says when to ask again."),
+          "No data has been ingested for this document yet. Try again after the number of seconds in `Retry-After`.",
+          title="Not available yet"),
     _kind("overloaded", 503,
-          "More requests wait than can be answered soon. `Retry-After` says when to try again; nothing was charged."),
+          "The service has too many requests in progress. Nothing was charged. Try again after the number of seconds "
+          "in `Retry-After`."),
     _kind("facilitator-unavailable", 503,
-          "No payment facilitator answers. Nothing was charged; the same payment header can be sent "
-          "again.", title="Payments cannot be taken now"),
+          "No payment facilitator is responding. Nothing was charged. Send the same payment header again later, or use "
+          "a key.", title="Payments unavailable"),
     _kind("settlement-unknown", 503,
-          "It is not known yet whether this payment was charged. Send the same payment header again: it is never "
-          "charged twice.", title="Settlement not known yet"),
+          "It is not yet known whether this payment was charged. Send the same payment header again. You are never "
+          "charged twice.", title="Payment outcome unknown"),
     _kind("mail-unavailable", 503,
-          "The mail that confirms a new key could not be sent, and no key was made. Try again later."),
+          "The confirmation e-mail could not be sent, so no key was created. Try again later.",
+          title="Confirmation e-mail not sent"),
     _kind("accounts-unavailable", 503,
-          "Calls cannot be counted at the moment, so paid paths give no answer. Nothing was counted or charged; "
-          "sample=true needs no key."),
+          "Keys and payments cannot be checked right now, so paid paths are unavailable. Nothing was counted or "
+          "charged. Try again later, or add `sample=true`."),
     _kind("damaged-file", 503,
-          "A file that this answer needs cannot be read, so no figure is given rather than a wrong one. `detail` names "
-          "the zone and metric; all others are answered. The file is rebuilt from the publishers' own "
-          "answers.", title="A stored file is damaged"),
-    _kind("warehouse-unavailable", 503, "The stored figures cannot be read at the moment."),
+          "A file needed for this response is damaged, so no data is returned. `detail` names the zone and metric; all "
+          "others still work. The file will be rebuilt from the raw archive. Try again after the number of seconds in "
+          "`Retry-After`.", title="Stored file damaged"),
+    _kind("warehouse-unavailable", 503,
+          "The stored data cannot be read right now. Try again after the number of seconds in `Retry-After`.",
+          title="Data unavailable"),
 )
 # fmt: on
 KINDS: dict[str, ProblemKind] = {kind.name: kind for kind in _TABLE}
@@ -142,10 +166,15 @@ class Problem(Exception):
         members: Mapping[str, Any] | None = None,
         headers: Iterable[tuple[str, str]] = (),
         body: bytes | None = None,
+        reason: str = "",
     ) -> None:
-        """Take the type's meaning for an empty `detail`. A `body` of JSON replaces the document, as for a 402."""
+        """Take the type's meaning for an empty `detail`. A `body` of JSON replaces the document, as for a 402.
+
+        `reason` is the part of `detail` that says what happened, for callers that word the next step themselves.
+        """
         self.kind, self.body = KINDS[kind] if isinstance(kind, str) else kind, body
         self.detail = detail or self.kind.meaning
+        self.reason = reason or self.detail
         super().__init__(self.detail)
         self.faults, self.members, self.headers = tuple(faults), dict(members or {}), tuple(headers)
 
@@ -194,10 +223,11 @@ def _damaged(key: str) -> Problem:
         metric, zone, month, _ = layout.of_series(key)
         members = {"zone": zone, "metric": metric, "month": month}
         detail = (
-            f"The {metric} rows of {zone} for {month} cannot be read. Other zones, metrics and months are answered."
+            f"The {metric} data for {zone} in {month} is damaged and will be rebuilt. Other zones, metrics and months "
+            "are available. Try again after the number of seconds in `Retry-After`."
         )
     else:
         name = key.removeprefix(layout.published("")).removesuffix(".json")
         members = {"document": name}
-        detail = f"The document {name} cannot be read; the next publication replaces it. Other documents are answered."
+        detail = f"The document {name} is damaged. The next publication replaces it. Other documents are available."
     return Problem("damaged-file", detail, members=members, headers=headers)

@@ -65,7 +65,8 @@ def negotiate(wanted: str | None, accept: str, types: Mapping[str, str]) -> str:
     media = accepted(accept, tuple(types)) if accept else next(iter(types))
     if wanted is None and media is not None:
         return types[media]
-    detail = f"This path gives {', '.join(dict.fromkeys(types.values()))} ({', '.join(types)})."
+    known = ", ".join(dict.fromkeys(types.values()))
+    detail = f"This path returns {known}. Set `format`, or Accept to {' or '.join(types)}."
     raise Problem("not-acceptable", detail, members={"acceptable": [*types]})
 
 
@@ -125,7 +126,7 @@ def ranged(request: HttpRequest, response: Response) -> Response:
         return whole
     part = wanted.range_for_length(length)
     if part is None:
-        detail = f"The body has {length} bytes."
+        detail = f"The requested range is beyond the end of the body, which has {length} bytes."
         raise Problem("range-not-satisfiable", detail, headers=[("Content-Range", f"bytes */{length}")])
     first, end = part
     headers = [*whole.headers, ("Content-Range", f"bytes {first}-{end - 1}/{length}")]

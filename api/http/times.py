@@ -21,9 +21,9 @@ DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _PERIODS = frozenset({"this week", "last week", "this month", "last month"})
 """Words for the civil midnight at which a week (from Monday) or a month starts."""
 FORMS = (
-    "Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil time), a date, week, month or "
-    "year (2026-11-20, 2026-W48, 2026-11, 2026), now, today, yesterday, tomorrow, this or last week or month, or a "
-    "length back from now (-24h, -7d, -30m, P7D)"
+    "Unix seconds; an ISO 8601 time such as 2026-11-20T06:00Z (local to the zone if it has no offset); a date, week, "
+    "month or year (2026-11-20, 2026-W48, 2026-11, 2026); now, today, yesterday or tomorrow; this or last week or "
+    "month; or a time back from now (-24h, -7d, -30m, P7D)"
 )
 FIRST_SECONDS = 100_000_000
 """The least number that is read as Unix seconds (1973-03-03); a lower number is a year or a date."""
@@ -73,7 +73,7 @@ def parse_time(text: str) -> Moment:
         if stamp := _STAMP.fullmatch(word):
             return _stamp(stamp)
     except (ValueError, OverflowError) as fault:
-        raise ValueError(f"{text[:40]!r} is no time: {fault}") from None
+        raise ValueError(f"{text[:40]!r} is not a valid time: {fault}") from None
     raise ValueError(_what_is_wrong(text[:40]))
 
 
@@ -83,15 +83,15 @@ def _number(text: str) -> int | None:
         return None
     if fine := _TOO_FINE.get(len(text)):
         unit, digits = fine
-        raise ValueError(f"{text} looks like {unit}: give seconds, {text[:-digits]}")
+        raise ValueError(f"{text} looks like {unit}; send seconds: {text[:-digits]}")
     seconds = int(text.lstrip("0")[:16] or "0")
     if seconds < FIRST_SECONDS:
         raise ValueError(
-            f"{text[:40]} is no time: Unix seconds are at least {FIRST_SECONDS}, a year has four digits and a date "
-            "eight (20261120)"
+            f"{text[:40]} is not a valid time; Unix seconds start at {FIRST_SECONDS}, a year has four digits and a "
+            "date eight (20261120)"
         )
     if seconds > LAST_INSTANT:
-        raise ValueError(f"{text[:40]} lies outside 1970 to 9999")
+        raise ValueError(f"{text[:40]} is outside the years 1970 to 9999")
     return seconds
 
 
@@ -108,24 +108,24 @@ def _stamp(stamp: re.Match[str]) -> Moment:
         east = timezone(timedelta(hours=away.hour, minutes=away.minute) * (-1 if stamp[8] == "-" else 1))
     seconds = int((at.replace(tzinfo=east) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) + leap
     if not 0 <= seconds <= LAST_INSTANT:
-        raise ValueError("it lies outside 1970 to 9999")
+        raise ValueError("it is outside the years 1970 to 9999")
     return seconds
 
 
 def _within_years(civil: datetime) -> datetime:
     if civil.year < 1970:
-        raise ValueError("it lies outside 1970 to 9999")
+        raise ValueError("it is outside the years 1970 to 9999")
     return civil
 
 
 def _what_is_wrong(text: str) -> str:
     if text[:1].isdigit() and _BACK.fullmatch(f"-{text}"):
-        return f"{text!r} is no time: a length back from now begins with a minus, -{text}"
+        return f"{text!r} is not a valid time. To count back from now, add a minus sign: -{text}"
     if _NAMED.fullmatch(text):
-        return f"{text!r} is no time: give an offset such as +01:00 in place of a time zone's name"
+        return f"{text!r} is not a valid time. Use an offset such as +01:00 instead of a time zone name"
     if _OTHER_DATE.fullmatch(text):
-        return f"{text!r} is no time: write a date as year, month, day, 2026-11-20"
-    return f"{text!r} is no time; takes {FORMS}"
+        return f"{text!r} is not a valid time. Write dates as YYYY-MM-DD, for example 2026-11-20"
+    return f"{text!r} is not a valid time. Use {FORMS}"
 
 
 def to_unix(name: str, moment: Moment | None, zones: Iterable[str], now: int) -> int | None:
@@ -142,13 +142,13 @@ def to_unix(name: str, moment: Moment | None, zones: Iterable[str], now: int) ->
     instants = {zone: _in_zone(moment, ZONES[zone].tz, now) for zone in zones}
     if len({*instants.values()}) == 1:
         return next(iter(instants.values()))
-    detail = "without an offset needs a zone: give one, such as 2026-11-20T00:00Z"
+    detail = "has no UTC offset, and the request names no zone; add an offset, for example 2026-11-20T00:00Z"
     if instants:
         first, *others = instants
         other = next(zone for zone in others if instants[zone] != instants[first])
         detail = (
-            f"is not the same instant in {first} and {other}: give an offset, such as 2026-11-20T00:00Z, or ask for "
-            "zones of one civil time"
+            f"is a different time in {first} and {other}; add an offset, for example 2026-11-20T00:00Z, or request "
+            "zones that share a civil time"
         )
     raise Problem("invalid-parameters", f"{name}: {detail}.", [ParameterFault(name, "conflict", detail)])
 

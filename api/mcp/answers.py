@@ -123,10 +123,10 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
     """The call of a series path with `stats=true`."""
     zone, name, above, below = (arguments[each] for each in ("zone", "metric", "above", "below"))
     if BY_PATH[name] in YEARLY:
-        raise conflict("metric", f"not {name}, whose rows are yearly")
+        raise conflict("metric", f"must not be {name}: its rows are yearly; use get_history")
     request = request_of(service, (zone,), arguments)
     if request.end - request.start > views.LONGEST_OF_STATISTICS:
-        raise conflict("start", "statistics take at most ten years")
+        raise conflict("start", "must be at most ten years before end")
 
     def answer(sample: bool) -> ToolAnswer:
         sampled, catalogue = request._replace(sample=sample), service.documents.catalogue

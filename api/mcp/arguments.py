@@ -28,7 +28,9 @@ def read_arguments(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> Q
     """Return the value of every argument, defaults included; null counts as left out. Raises Problem 400."""
     parameters.check_count(len(sent))
     texts = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)
-    return parameters.values({argument.name: argument for argument in arguments}, texts, "no such argument; there are")
+    return parameters.values(
+        {argument.name: argument for argument in arguments}, texts, "is not an argument of this tool"
+    )
 
 
 def _text(value: Any) -> str:
@@ -79,56 +81,59 @@ _STRING, _MOMENT = {"type": "string"}, {"anyOf": [{"type": "string"}, {"type": "
 _METRIC, _NUMBER = _enum(*PUBLIC), {"type": "number"}
 
 # fmt: off
-ZONE = Parameter("zone", "Zone id, such as FR.", read_zone, _STRING, required=True)
+ZONE = Parameter("zone", "Zone ID, for example FR.", read_zone, _STRING, required=True)
 ONE_ZONE = replace(ZONE, required=False)
 ALL_ZONES = _own(ONE_ZONE, "Only this zone. Default: all.")
 ZONES_WANTED = _own(
     query.SNAPSHOT_ZONES, "Only these zones. Default: all.", {"type": "array", "items": _STRING}, also="")
-HISTORY_ZONES = _own(ZONES_WANTED, "Instead of zone: several, a column each. A call's price each.")
+HISTORY_ZONES = _own(ZONES_WANTED, "Several zones, one column each. Costs one call per zone.")
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
     f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",
     lambda text: find_word(text, BY_PATH), _METRIC, required=True)
-MEASURED = _own(METRIC, "As in get_history; not capacity.", _enum(*(m for m in PUBLIC if m not in YEARLY)))
+MEASURED = _own(METRIC, "As in get_history, except capacity.", _enum(*(m for m in PUBLIC if m not in YEARLY)))
 CHANGED_METRIC = _own(query.CHANGED_METRIC, "Only this metric. Default: all.")
 METRICS = _own(
     words("metric", "", SCALAR, "price"), "Only these metrics. Default: all.",
     {"type": "array", "items": _enum(*SCALAR)})
 START = _own(
-    query.START, "A date, month or year, ISO 8601 (without offset: the zone's civil time), Unix seconds, "
-    "today, yesterday, or -24h, -7d back from now. Default: 24 hours before end.", _MOMENT)
-END = _own(query.END, "Exclusive; as start. Default: now.", _MOMENT)
-AS_OF = _own(query.AS_OF, "The rows as known at that time; as start.", _MOMENT)
+    query.START, "Date, month, year, ISO 8601 (local to the zone without an offset), Unix seconds, today, yesterday, "
+    "or a time back from now: -24h, -7d. Default: 24 hours before end.", _MOMENT)
+END = _own(query.END, "Not included. Same formats as start. Default: now.", _MOMENT)
+AS_OF = _own(query.AS_OF, "The rows as known at this time. Same formats as start.", _MOMENT)
 SINCE = _own(
-    query.SINCE, "A time, as start of get_history; or next of an answer before. Default: 30 days ago.", _MOMENT)
-LIMIT = whole("limit", "Most rows in the answer; a sample holds 50 at most.", 1, MOST_ROWS, DEFAULT_ROWS)
+    query.SINCE, "A time, as start in get_history, or next from a previous result. Default: 30 days ago.", _MOMENT)
+LIMIT = whole("limit", "Maximum number of rows. Samples: at most 50.", 1, MOST_ROWS, DEFAULT_ROWS)
 ORDER = _own(
-    query.ORDER, "The rows that come first, and stay where limit cuts: asc the oldest, desc the newest. "
-    "Default: the newest stay.", _enum("asc", "desc"), default=None)
+    query.ORDER, "Rows that come first and are kept if limit cuts: asc the oldest, desc the newest (default).",
+    _enum("asc", "desc"), default=None)
 INTERVAL = _own(
-    query.INTERVAL, "Time-weighted means of UTC hours, civil days, weeks, months, years; not for capacity.",
+    query.INTERVAL, "Time-weighted means of UTC hours or local days, weeks, months or years. Not for capacity.",
     _enum(*LONGEST))
 MARKET = _own(
-    query.MARKET, "Price only: the day-ahead auction, which in Europe is the headline price; GB, AU: none.",
+    query.MARKET, "Price only: the day-ahead auction, in Europe the headline price; none for GB and AU.",
     _enum("day_ahead"))
-MEASURED_START, MEASURED_MARKET = (_own(argument, "As in get_history.") for argument in (START, MARKET))
-BY = _own(query.BY, "Interchange only: each border or tie, not the net.", _enum("border"))
+BY = _own(query.BY, "Interchange only: each border or interconnector instead of the net.", _enum("border"))
 BASIS = _own(query.BASIS, "Carbon only: the estimate, to compare zones.", _enum("estimate"))
-FORECAST = _own(query.FORECAST, "forecast: what the publisher expects, by default of the next 24 hours.")
-LEAD = _own(query.LEAD, "Of forecasts, the newest published so long ahead: 24h.", _STRING)
+MEASURED_START, MEASURED_END, MEASURED_MARKET, MEASURED_BASIS, MEASURED_AS_OF = (
+    _own(argument, "As in get_history.") for argument in (START, END, MARKET, BASIS, AS_OF))
+FORECAST = _own(query.FORECAST, "forecast: the publisher's own forecast, by default for the next 24 hours.")
+LEAD = _own(
+    query.LEAD, "Forecasts only: the newest published at least this long ahead, such as 24h.", _STRING)
 SAMPLE = _own(
-    query.SAMPLE, "false: no free sample but the offer to pay (x402).", {"type": "boolean", "default": True},
-    default=True)
-API_KEY = Parameter("api_key", "Better as header Authorization: Bearer.", str, _STRING, "")
-HOURS = _own(query.HOURS, "Length of the block, in quarters of an hour, up to 24. Default: 3.", _NUMBER)
-SLOTS = _own(query.SLOTS, "In place of hours.", {"type": "integer"})
-KWH, KW = _own(query.KWH, "In place of hours, with kw.", _NUMBER), _own(query.KW, "Power.", _NUMBER)
-FROM = _own(query.FROM, "As start of get_history.", _STRING)
-TO = _own(query.TO, "Exclusive; not with within.", _STRING)
-WITHIN = _own(query.WITHIN, "Hours to look ahead, up to 96.", _NUMBER)
-BETWEEN = _own(query.BETWEEN, "Civil times: 22:00-07:00.", _STRING)
+    query.SAMPLE, "false: a payment offer (x402), not a sample.",
+    {"type": "boolean", "default": True}, default=True)
+API_KEY = Parameter("api_key", "Prefer the header Authorization: Bearer.", str, _STRING, "")
+HOURS = _own(query.HOURS, "Length of the block in hours, in steps of 0.25, up to 24. Default: 3.", _NUMBER)
+SLOTS = _own(query.SLOTS, "Number of single intervals, instead of hours.", {"type": "integer"})
+KWH = _own(query.KWH, "Energy in kWh, with kw, instead of hours.", _NUMBER)
+KW = _own(query.KW, "Power in kW.", _NUMBER)
+FROM = _own(query.FROM, "Earliest time. Same formats as get_history's start.", _STRING)
+TO = _own(query.TO, "Latest time, not included. Not with within.", _STRING)
+WITHIN = _own(query.WITHIN, "Hours ahead to search, up to 96.", _NUMBER)
+BETWEEN = _own(query.BETWEEN, "Daily range in local time: 22:00-07:00.", _STRING)
 FIND = _own(query.FIND, "Cheapest or most expensive.")
-WINDOW_METRIC = _own(query.WINDOW_METRIC, "What is compared.")
-ABOVE = _own(query.ABOVE, "Also the time above this value, in the series' unit.")
+WINDOW_METRIC = _own(query.WINDOW_METRIC, "Metric to compare.")
+ABOVE = _own(query.ABOVE, "Also the time above this value, in its unit.")
 BELOW = _own(query.BELOW, "Also the time below this value.")
 # fmt: on

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from api.access.values import NO_ANSWER, Call, Headers, WholeAnswer
+from api.access.x402 import offers
 from api.http.parameters import Parameter
-from api.http.problems import Problem, of_error
+from api.http.problems import KINDS, Problem, of_error
 from api.mcp import arguments, text
 from api.mcp.protocol import BEFORE_2025_11, INVALID_PARAMS, RpcError
 from api.service import Service
@@ -72,7 +73,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
     sent, meta = params.get("arguments"), params.get("_meta")
     sent = {} if sent is None else sent
     if not isinstance(sent, dict):
-        raise RpcError(INVALID_PARAMS, "params.arguments is an object")
+        raise RpcError(INVALID_PARAMS, "params.arguments must be an object")
     payment = meta.get("x402/payment") if isinstance(meta, dict) else None
     early = _early_call(caller, sent.get("api_key"), payment)
     if too_many := service.gate.check_early(early):
@@ -101,7 +102,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             notes = [text.sample_note(service.settings.base_url)] if sample and request.price else []
             notes += [text.SIMULATED] if service.documents.catalogue.simulated else []
             since = iso(answer.valid_until)
-            notes += [f"STALE: newer figures were due at {since}; get_status tells more."] if stale else []
+            notes += [f"STALE: newer data was due at {since}. Call get_status for details."] if stale else []
             # What must not be missed comes first.
             texts = ["\n".join([*notes, answer.text])]
             structured = orjson.dumps({**answer.body, **({"notes": notes} if notes else {})})
@@ -140,33 +141,42 @@ def _failed(problem: Problem, version: str) -> Outcome:
             raise RpcError(INVALID_PARAMS, f"Invalid arguments: {faults}")
         return Outcome([f"Invalid arguments: {faults}"])
     zones = problem.members.get("zones")
-    more = f" Zones that publish it: {', '.join(zones)}." if zones else ""
+    more = f" Zones that have this metric: {', '.join(zones)}." if zones else ""
     return Outcome([f"{problem.kind.title}: {problem.detail}{more}"])
 
 
 def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
-    """Word a refusal. A call too many can be bought; a wrong key gets no offer, since its owner must learn of it.
+    """Word a refusal. A call over a limit can be bought; a wrong key gets no offer, so that its owner notices.
 
     The offer comes before the words, since x402 clients read `content[0].text`.
     """
-    words = f"{refusal.kind.title}: {_in_words_of_tools(refusal.detail)}"
-    if refusal.kind.name == "invalid-key":
+    name, words = refusal.kind.name, f"{refusal.kind.title}: {_DETAILS.get(refusal.detail, refusal.detail)}"
+    if name == "invalid-key":
         sign_up = f'POST {service.settings.base_url}/v1/keys/signup with {{"email": "..."}}'
-        return Outcome([f"{words} Leave it out for a sample, or get a free one: {sign_up}."])
+        words = f"{refusal.kind.title}: {refusal.reason}"
+        return Outcome([f"{words} Omit the key to get a sample, or get a free key: {sign_up}."])
     buys = refusal.kind.status == 429 and call.price and service.gate.x402.open
     offer = _offer(service.gate.x402.offer(call) if buys else refusal)
     return Outcome([offer, words] if offer else [words], b"", _receipt(refusal.headers), refusal.headers)
 
 
 def _offer(refusal: Problem) -> str:
-    """The x402 offer of a refusal as JSON, empty for none."""
-    return _in_words_of_tools(_decoded(refusal.headers, "PAYMENT-REQUIRED").decode())
+    """Return the x402 offer of a refusal as JSON; empty if it has none."""
+    offer = _decoded(refusal.headers, "PAYMENT-REQUIRED")
+    if not offer:
+        return ""
+    document = orjson.loads(offer)
+    return orjson.dumps({**document, "error": _DETAILS.get(document["error"], document["error"])}).decode()
 
 
-def _in_words_of_tools(words: str) -> str:
-    """A sample comes without credentials here, not by a query parameter."""
-    without = words.replace("sample=true needs no key", "a call without a key gives a sample")
-    return without.replace("or add sample=true", "or call the tool without both for a sample")
+_GET_A_KEY = "send a free API key (get one with POST /v1/keys/signup), or call without both to get a sample"
+_DETAILS = {
+    offers.UNPAID: f"payment_required: pay with x402, {_GET_A_KEY}",
+    offers.CLOSED: f"this service does not accept payments: {_GET_A_KEY}",
+    KINDS["accounts-unavailable"].meaning: "Keys and payments cannot be checked right now. Nothing was counted or "
+    "charged. Try again later, or call without a key to get a sample.",
+}
+"""What tools say in place of a detail of REST: a sample follows from a missing key here, not from a parameter."""
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:

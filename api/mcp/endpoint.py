@@ -32,7 +32,7 @@ METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS")
 MOST_BYTES = 65_536
 """A call with a payment takes 4 kB, twenty of them in a batch fit."""
 _JSON = "application/json"
-_FOREIGN = "Origin or Host not allowed; the owner of this service lists origins in EMDS_ALLOWED_ORIGINS"
+_FOREIGN = "Origin or Host not allowed. The operator can add it to EMDS_ALLOWED_ORIGINS"
 _LOG = logging.getLogger("emds.mcp")
 
 _FOR_ORIGIN = (("Vary", "Origin"), ("Access-Control-Expose-Headers", "RateLimit, RateLimit-Policy, X-Request-Id"))
@@ -55,7 +55,7 @@ def view(service: Service) -> View:
         if request.method == "OPTIONS":
             response = _sent(RpcReply(204), ("Allow", "POST"), *_PREFLIGHT)
         elif request.method != "POST":
-            message = "Send JSON-RPC messages by POST; this server has no streams and no sessions"
+            message = "Send JSON-RPC messages with POST. This server has no streams or sessions"
             response = _refused(405, message, ("Allow", "POST"))
         elif fault := _http_fault(header("CONTENT_TYPE", ""), header("HTTP_ACCEPT", "")):
             response = _refused(*fault)
@@ -103,9 +103,9 @@ def _is_local(name: str) -> bool:
 def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
     """Return status and words of a POST that is not JSON's; the event stream, which clients list too, is optional."""
     if parse_options_header(content_type)[0].lower() != _JSON:
-        return 415, "The body is JSON, with Content-Type: application/json"
+        return 415, "The body must be JSON, with Content-Type: application/json"
     if accept and accepted(accept, (_JSON,)) is None:
-        return 406, "Answers are application/json; Accept admits none"
+        return 406, "Responses are application/json. Add it to the Accept header"
     return None
 
 
@@ -145,5 +145,8 @@ def _unforeseen(failure: Exception, request: HttpRequest) -> Response:
     """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
     name = request.id
     _LOG.exception("request %s failed", name, exc_info=failure)
-    fault = RpcError(protocol.INTERNAL_ERROR, f"Internal error; request id {name}. Nothing was counted or charged")
+    fault = RpcError(
+        protocol.INTERNAL_ERROR,
+        f"Internal error. Nothing was counted or charged. If it happens again, report request ID {name}.",
+    )
     return _sent(RpcReply(200, error(fault, request.environ.get("emds.mcp_id"))))

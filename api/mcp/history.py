@@ -36,7 +36,7 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
     """The request of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call a zone."""
     several = arguments["zones"] is not None
     if several == (arguments["zone"] is not None):
-        raise conflict("zone", "required, or zones in its place")
+        raise conflict("zone", "is required, unless you send zones")
     zones = tuple(sorted(arguments["zones"] or (arguments["zone"],)))
     request = request_of(service, zones, {**arguments, "order": arguments["order"] or "desc"})
     answer, name = partial(_answer_history, service, request, arguments["order"]), arguments["metric"]
@@ -53,7 +53,7 @@ def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str,
     name, catalogue = arguments["metric"], service.documents.catalogue
     for argument, value in arguments.items():
         if value not in (None, "actual") and argument not in _OF_TOOLS | ENDPOINTS[name].parameters.keys():
-            raise conflict(argument, f"not for {name}")
+            raise conflict(argument, f"cannot be used with the metric {name}")
     day_ahead, forecast = arguments["market"] is not None, arguments.get("kind") == "forecast"
     estimate = arguments.get("basis") is not None
     stored = tuple(stored_metric(catalogue, zone, BY_PATH[name], day_ahead, forecast, estimate) for zone in zones)
@@ -130,14 +130,14 @@ def _go_on(request: SeriesRequest, body: dict[str, Any], left_out: int) -> str:
     With `as_of` as it was used, which a later call of the last seconds would put elsewhere.
     """
     if body.get("cursor_only"):
-        return f"TRUNCATED: one instant has more than limit={request.limit} rows: raise limit."
-    side, others, window = "newest", "Older", {"start": request.start, "end": body["start"]}
+        return f"TRUNCATED: one instant has more rows than limit={request.limit}. Use a higher limit."
+    side, window = "newest", {"start": request.start, "end": body["start"]}
     if request.order == "asc":
-        side, others, window = "oldest", "Newer", {"start": left_out, "end": request.end}
+        side, window = "oldest", {"start": left_out, "end": request.end}
     body["next"] = window | ({} if request.as_of is None else {"as_of": request.as_of})
     named = " and ".join(f"{name}={instant}" for name, instant in body["next"].items())
-    means = "" if request.pick is not None else ", or ask for means: interval=1h, 1d, 1w, 1mo or 1y"
-    return f"TRUNCATED to the {side} rows. {others} ones exist: call again with {named}{means}."
+    means = "" if request.pick is not None else ", or request means with interval=1h, 1d, 1w, 1mo or 1y"
+    return f"TRUNCATED: only the {side} rows are shown. For the rest, call again with {named}{means}."
 
 
 _NEARBY_DAYS = 31
@@ -156,10 +156,10 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
 
 
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
-    """Say as `reason` why a window has no rows and what to request, and as `available_range` which span has some."""
+    """Return why a window has no rows and what to request (`reason`), and the range that has rows."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     if request.as_of is not None and pages.read_page(service.reader, catalogue, current).rows:
-        return {"reason": f"None was known yet as of {iso(request.as_of)}: leave out as_of, or give a later one."}
+        return {"reason": f"No data was known at {iso(request.as_of)}. Omit as_of, or use a later time."}
     series = None if request.several else catalogue.entry(request.zones[0], request.stored[0])
     first, last = (series.first, series.last) if series else (None, None)
     span = text.with_times({"first": first, "last": last}) if first else {}
@@ -178,8 +178,9 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     if not available:
         if progress := None if request.several else catalogue.filling.get(request.zones[0]):
             state = f"{progress.done} of {progress.of} runs for this zone are done"
-            return {"reason": f"The first fill is under way: {state}. Request again in a minute."}
-        return {"reason": "None of these zones has rows in it." if request.several else "None are held yet."}
+            return {"reason": f"The first fill is in progress: {state}. Request again in a minute."}
+        several = "None of these zones has data in this window."
+        return {"reason": several if request.several else "No data has been ingested yet."}
     until = iso(interval_end(span["last"], "1y")) if request.metric in YEARLY else span["last_time"]
-    words = f"Held are intervals from {span['first_time']} to {until}"
-    return available | {"reason": f"{words}: ask for a window in that span, or widen the window."}
+    words = f"Data is available from {span['first_time']} to {until}"
+    return available | {"reason": f"{words}. Request a window within this range."}

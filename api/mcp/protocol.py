@@ -90,7 +90,7 @@ def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcRepl
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not JSON"), None))
+        return RpcReply(400, error(RpcError(PARSE_ERROR, "The body is not valid JSON"), None))
     try:
         if isinstance(document, list):
             return _batch(document, headers, perform)
@@ -98,7 +98,9 @@ def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcRepl
     except RpcError as fault:
         return RpcReply(400, error(fault, _id_in(document)))
     if kind == "response" and headers.version not in (None, *LEGACY):  # its id is that of a request of ours
-        return RpcReply(400, error(RpcError(INVALID_REQUEST, "Responses are not part of this protocol version"), None))
+        return RpcReply(
+            400, error(RpcError(INVALID_REQUEST, "This protocol version does not accept responses from clients"), None)
+        )
     return _reply(document, headers, perform) if kind == "request" else RpcReply(202)
 
 
@@ -142,9 +144,9 @@ def _check_modern(method: str, headers: ProtocolHeaders, meta: dict[str, Any]) -
         versions = {"supported": list(SUPPORTED), "requested": headers.version}
         raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", versions)
     if method == "initialize" and headers.version == MODERN:
-        raise RpcError(METHOD_NOT_FOUND, "Method not found: initialize; this version has server/discover")
+        raise RpcError(METHOD_NOT_FOUND, "Method not found: initialize. In this protocol version use server/discover.")
     if not isinstance(version, str) or not isinstance(meta.get(CAPABILITIES_KEY), dict):
-        raise RpcError(INVALID_PARAMS, f"params._meta with {VERSION_KEY} and {CAPABILITIES_KEY} is required")
+        raise RpcError(INVALID_PARAMS, f"params._meta must contain {VERSION_KEY} and {CAPABILITIES_KEY}")
     if headers.version != version:
         raise RpcError(HEADER_MISMATCH, "The MCP-Protocol-Version header does not match the body")
     if headers.method != method:
@@ -154,12 +156,12 @@ def _check_modern(method: str, headers: ProtocolHeaders, meta: dict[str, Any]) -
 def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
     """2025-03-26 alone has batches. One that is not made of messages is refused whole: its errors could carry no id."""
     if headers.version not in (None, OLDEST):
-        raise RpcError(INVALID_REQUEST, "Batches are not part of this protocol version")
+        raise RpcError(INVALID_REQUEST, "This protocol version has no batches. Send one message per request.")
     if not 1 <= len(document) <= MOST_IN_BATCH:
-        raise RpcError(INVALID_REQUEST, f"A batch holds 1 to {MOST_IN_BATCH} messages")
+        raise RpcError(INVALID_REQUEST, f"A batch must contain 1 to {MOST_IN_BATCH} messages")
     requests = [message for message in document if _kind(message) == "request"]
     if any(message["method"] == "initialize" for message in requests):
-        raise RpcError(INVALID_REQUEST, "initialize is not part of a batch")
+        raise RpcError(INVALID_REQUEST, "initialize must not be sent in a batch")
     answers = [_reply(message, headers, perform).body for message in requests]
     return RpcReply(200, b"[%b]" % b",".join(answers)) if answers else RpcReply(202)
 
@@ -169,13 +171,13 @@ def _kind(document: Any) -> str:
     if not isinstance(document, dict) or document.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
     if "id" in document and _id_in(document) is None:
-        raise RpcError(INVALID_REQUEST, "id is a string or a whole number")
+        raise RpcError(INVALID_REQUEST, "id must be a string or an integer")
     if "method" not in document:
         if "id" in document and ("result" in document) != ("error" in document):
             return "response"
-        raise RpcError(INVALID_REQUEST, "A message has a method, or an id and either result or error")
+        raise RpcError(INVALID_REQUEST, "A message must have a method, or an id with either result or error")
     if not isinstance(document["method"], str) or not isinstance(document.get("params", {}), dict):
-        raise RpcError(INVALID_REQUEST, "method is a string, params an object")
+        raise RpcError(INVALID_REQUEST, "method must be a string and params an object")
     return "request" if "id" in document else "notification"
 
 

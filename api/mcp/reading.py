@@ -30,12 +30,13 @@ def _catalogue_in_short(catalogue: Catalogue) -> Any:
 
 _JSON, _MARKDOWN = "application/json", "text/markdown"
 _TABLE: tuple[tuple[str, str, str, str, Callable[[Catalogue], Any]], ...] = (
-    ("zones", "Grid zones", f"The {len(ZONES)} zones with name, clocks, currency, licence, attribution and metrics.",
+    ("zones", "Grid zones", f"The {len(ZONES)} zones with name, time zones, currency, licence, attribution and "
+        "metrics.",
      _JSON, zones_with_metrics),
     ("catalogue", "Catalogue",
-     "Every zone's metrics in short: unit, resolution, sources, first and last interval held, rows.",
+     "The metrics of every zone in short: unit, resolution, sources, first and last interval, number of rows.",
      _JSON, _catalogue_in_short),
-    *((f"docs/{page}", title, f"{title}: the page /docs/{page} of the service.", _MARKDOWN,
+    *((f"docs/{page}", title, f"{title}: the page /docs/{page} of this service.", _MARKDOWN,
        lambda _, page=page: (FOLDER / f"{page}.md").read_text())
       for page, title in DOC_PAGES.items()),
 )  # fmt: skip
@@ -49,39 +50,40 @@ RESOURCES = {
 """What resources/list says of each, and what gives its text or JSON; by URI, in its order."""
 
 _ARGUMENTS = {
-    "zone": "Zone id, such as GB or DE-LU.",
-    "zones": "Zone ids with commas, such as FR,DE-LU,ES.",
-    "hours": "Hours that the load needs, in quarters: 3, 1.5.",
+    "zone": "Zone ID, for example GB or DE-LU.",
+    "zones": "Zone IDs separated by commas, for example FR,DE-LU,ES.",
+    "hours": "Hours that the load needs, in steps of 0.25, for example 3 or 1.5.",
     "metric": f"{', '.join(SCALAR[:-1])} or {SCALAR[-1]}.",
 }
 _DEFAULTS = {"hours": "3", "metric": "price"}
 _HONEST = (
-    " Name the units, give times in the zone's civil time, quote source and licence, and say plainly where an answer "
-    "is a sample, stale or missing."
+    " State units, use the zone's local time, cite the source and licence, and say clearly if a result is a sample, "
+    "stale or missing."
 )
 # fmt: off
 PROMPTS = {
     "market_briefing": (
         "Market briefing of a zone",
-        "What a zone's power market does now, how unusual that is, and what is fixed for the hours ahead.", ("zone",),
-        "Brief me on the electricity market of {zone}. Take get_zone_brief for the present and its rank among the last "
-        "30 days, get_statistics of price over the last 7 days for the range, and find_window for the cheapest and the "
-        "dearest 3 hours ahead. Begin with one sentence that a newspaper could print, then at most five short points."
+        "Current state of a zone's power market, how unusual it is, and known prices for the hours ahead.", ("zone",),
+        "Brief me on the electricity market in {zone}. Use get_zone_brief for current values and their rank over the "
+        "past 30 days. Use get_statistics of price over the last 7 days for the range, and find_window for the "
+        "cheapest and the most expensive 3 hours ahead. Start with one headline sentence, followed by at most five "
+        "short bullet points."
         + _HONEST),
     "plan_flexible_load": (
         "Plan a flexible load",
-        "When to run something that needs a number of hours: the cheapest block and its alternatives.",
+        "The best time to run a load of a given length: the cheapest block and its alternatives.",
         ("zone", "hours"),
-        "I want to run a load of {hours} hours in {zone} when power is cheapest. Take find_window with hours={hours}. "
+        "I want to run a load of {hours} hours in {zone} when power is cheapest. Use find_window with hours={hours}. "
         "Tell me when to start and what it saves against the mean of the known hours, two alternatives, and whether "
-        "starting now would be worse. Where no prices are known ahead, say why and when the next auction is due; do "
-        "not guess." + _HONEST),
+        "starting now would be worse. If no prices are known ahead, say why and when the next auction is due; do not "
+        "guess." + _HONEST),
     "compare_zones": (
-        "Compare zones", "How zones stand against each other now and over the last week.", ("zones", "metric"),
-        "Compare {metric} of the zones {zones}. Take get_map_snapshot with metric={metric} and these zones for the "
-        "present, and get_statistics of {metric} for each over the last 7 days. Give a table of now, mean, minimum and "
-        "maximum, then two sentences on what differs. Prices in different currencies are not comparable as they stand: "
-        "say so." + _HONEST),
+        "Compare zones", "Compare zones now and over the last week.", ("zones", "metric"),
+        "Compare {metric} of the zones {zones}. Use get_map_snapshot with metric={metric} and these zones for current "
+        "values, and get_statistics of {metric} for each over the last 7 days. Give a table of now, mean, minimum and "
+        "maximum, then two sentences on what differs. If prices are in different currencies, say that they cannot be "
+        "compared directly." + _HONEST),
 }
 """Title, description, arguments and words by name, with `{argument}` where an argument goes."""
 # fmt: on
@@ -102,12 +104,12 @@ LISTS: Mapping[str, tuple[str, list[dict[str, Any]]]] = {
 def fill(name: str, sent: Any) -> dict[str, Any]:
     """Return the result of prompts/get but for its envelope. Raises RpcError."""
     if name not in PROMPTS:
-        raise RpcError(INVALID_PARAMS, f"Unknown prompt; prompts are {', '.join(PROMPTS)}")
+        raise RpcError(INVALID_PARAMS, f"Unknown prompt. Use one of {', '.join(PROMPTS)}.")
     if not isinstance(sent, dict) or not all(isinstance(word, str) for word in sent.values()):
-        raise RpcError(INVALID_PARAMS, "params.arguments holds texts")
+        raise RpcError(INVALID_PARAMS, "All values in params.arguments must be strings")
     _, description, arguments, words = PROMPTS[name]
     values = _DEFAULTS | {argument: word for argument, word in sent.items() if word}
     if missing := [each for each in arguments if each not in values]:
-        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {missing[0]}: required")
+        raise RpcError(INVALID_PARAMS, f"Invalid arguments: {missing[0]} is required")
     message = {"role": "user", "content": {"type": "text", "text": words.format_map(values)}}
     return {"description": description, "messages": [message]}

@@ -23,14 +23,14 @@ _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _COMPLETE: Mapping[str, Any] = {"resultType": "complete"}
 _STABLE = {"ttlMs": 3_600_000, "cacheScope": "public", **_COMPLETE}
 _INFO_BEFORE_2025_11 = {OLDEST: ("name", "version"), "2025-06-18": ("name", "version", "title")}
-_INSTRUCTIONS = (
-    f"Electricity market data of {len(ZONES)} grid zones in the US, Great Britain, Australia and continental Europe. "
-    "Begin with list_zones, then get_latest or get_zone_brief for one zone, get_map_snapshot for all, get_history for "
-    "rows of the past and of published auctions, get_statistics for long windows, find_window for the cheapest hours "
-    "ahead, get_changes for corrections; get_status tells how fresh the data are. Times are UTC, Unix seconds or ISO "
-    "8601; ts is the start of an interval; a missing interval has no row. Prices are in local currency per MWh. "
-    "Without an API key every data answer is a sample and says so; POST {base_url}/v1/keys/signup with an e-mail "
-    "address gives a free key."
+INSTRUCTIONS = (
+    f"Electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia and continental Europe. "
+    "Start with list_zones. Use get_latest or get_zone_brief for one zone and get_map_snapshot for all zones. Use "
+    "get_history for past rows and published auction prices, and get_statistics for long windows. Use find_window for "
+    "the cheapest hours ahead, get_changes for corrections, and get_status for data freshness. Times are UTC, in Unix "
+    "seconds or ISO 8601; ts is the start of an interval. A missing interval has no row. Prices are in local currency "
+    "per MWh. Without an API key, results are samples and are marked as such. To get a free key, POST an e-mail "
+    "address to {base_url}/v1/keys/signup."
 )
 
 
@@ -43,7 +43,7 @@ class McpServer:
         icons = [{"src": f"{base_url}/map/newest/icon.svg", "mimeType": "image/svg+xml", "sizes": ["any"]}]
         common = {
             "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
-            "instructions": _INSTRUCTIONS.replace("{base_url}", base_url),
+            "instructions": INSTRUCTIONS.replace("{base_url}", base_url),
         }
         self.meta = {_SERVER_KEY: orjson.Fragment(orjson.dumps(info))}
         lists = {"tools/list": ("tools", [tool.listed for tool in TOOLS.values()]), **reading.LISTS}
@@ -66,7 +66,7 @@ class McpServer:
             case "tools/call":
                 if (name := params["name"]) not in TOOLS:
                     tools = ", ".join(TOOLS)
-                    raise RpcError(protocol.INVALID_PARAMS, f"Unknown tool: {name[:60]}; tools are {tools}")
+                    raise RpcError(protocol.INVALID_PARAMS, f"Unknown tool: {name[:60]}. Use one of {tools}.")
                 outcome = calls.call_tool(self.service, TOOLS[name], params, version, caller)
                 return self._result(_content(outcome, version), version, outcome.meta), outcome.headers
             case "resources/read":
@@ -80,7 +80,9 @@ class McpServer:
                     raise RpcError(protocol.INVALID_PARAMS, "params.protocolVersion is required")
                 version = wanted if wanted in protocol.LEGACY else protocol.LEGACY[0]
             case method if method in protocol.LISTS and params.get("cursor") is not None:
-                raise RpcError(protocol.INVALID_PARAMS, "Unknown cursor: the list has one page")
+                raise RpcError(
+                    protocol.INVALID_PARAMS, "Unknown cursor. This list has only one page; call it without a cursor."
+                )
         return self.fixed[rpc.method, version], ()
 
     def _result(
@@ -98,7 +100,7 @@ class McpServer:
             raise RpcError(protocol.LIMIT_REACHED, f"{grant.kind.title}: {grant.detail}")
         if uri not in reading.RESOURCES:
             code = protocol.INVALID_PARAMS if version == MODERN else protocol.RESOURCE_NOT_FOUND
-            raise RpcError(code, "Resource not found; resources/list has those there are", {"uri": uri})
+            raise RpcError(code, "Resource not found. Call resources/list for the available resources.", {"uri": uri})
         about, read = reading.RESOURCES[uri]
         try:
             body = read(self.service.documents.catalogue)

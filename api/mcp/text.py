@@ -19,7 +19,7 @@ from warehouse.market.clock import iso, zone_of
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import Zone
 
-SIMULATED = "SIMULATED figures, not market data."
+SIMULATED = "SIMULATED data, not market data."
 _INSTANTS = frozenset(
     {"ts", "start", "end", "from", "until", "valid_until", "next_auction_by", "published_at", "min_ts", "max_ts"}
     | {"first", "last", "generated", "now"}
@@ -42,9 +42,9 @@ def with_times(body: Any) -> Any:
 def sample_note(base_url: str) -> str:
     """Say that an answer is a sample, and how to get more."""
     return (
-        "SAMPLE: no API key was sent, so this is a part: at most 50 rows, or one figure of a zone. For whole answers "
-        f'get a free key, POST {base_url}/v1/keys/signup with {{"email": "..."}}, and send it as the header '
-        "Authorization: Bearer <key>, or as the argument api_key."
+        "SAMPLE: without an API key you get at most 50 rows, or one metric of a zone. For complete results get a free "
+        f'key with POST {base_url}/v1/keys/signup and {{"email": "..."}}, and send it as the header Authorization: '
+        "Bearer <key>, or as the argument api_key."
     )
 
 

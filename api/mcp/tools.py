@@ -38,24 +38,26 @@ def _as(kind: str, description: str, **more: Any) -> Schema:
 
 # fmt: off
 _NOTES = _as("array", "Whether this is a sample, stale or simulated.", items={"type": "string"})
-_TIME = _as("string", "As ISO 8601; so is every other member that ends in _time.")
+_TIME = _as("string", "ISO 8601, as every other field that ends in _time.")
 _SNAPSHOT = _schema(
     "Snapshot", zones={"type": "object"}, values=_as(
-        "array", "Instead of zones where metric is given: metric, unit, and columns of zones, the highest first."))
+        "array", "Instead of zones if metric is given: metric, unit, and columns of zones, the highest first."))
 _CHANGES = _schema(
     "Changes", count=None, docs=None, entries={"type": "integer"}, corrected=_as(
-        "array", "Series with corrections: rows added, changed and withdrawn, within first_time to last_time, the last "
-        "correction at at_time, and its feeds."),
-    new_rows_only=_as("object", "By zone: the metrics that only got new rows."))
+        "array", "Corrected series: rows added, changed and withdrawn from first_time to last_time, at_time of the "
+        "last correction, and feeds."),
+    new_rows_only=_as("object", "By zone, the metrics that only received new rows."))
 _HISTORY = _schema(
     "Series", zone={"type": "string"}, gaps={"type": "array"}, start_time=_TIME, columns=_as(
-        "object", "All rows, as arrays of one length: time (UTC), or date (civil) of days and longer; and value, or an "
-        "array for each fuel, border or zone (null: none). Other members that differ between rows have arrays too.",
+        "object", "All rows, as arrays of one length: time (UTC), or date (civil) for days and longer; and value, or "
+        "an array per fuel, border or zone (null: none). Other fields that differ between rows have arrays too.",
         additionalProperties={"type": "array"}),
-    constant=_as("object", "What all rows share, such as unit, or all of a fuel, border or zone, by its name."),
-    clock=_as("object", "The civil clock of the rows: tz, and its utc_offsets by the time from which on."),
-    next=_as("object", "Where rows were left out: what to call again with, other arguments unchanged."),
-    reason=_as("string", "Where there are no rows: why; and available_range, the first and last interval of the zone."),
+    constant=_as("object", "Fields that all rows share, such as unit; or all rows of a fuel, border or zone, by its "
+        "name."),
+    clock=_as("object", "Civil time of the rows: tz, and its utc_offsets by the time at which each starts."),
+    next=_as("object", "If rows were omitted: arguments for the next call, others unchanged."),
+    reason=_as("string", "If there are no rows, why. available_range then has the first and last interval of the "
+        "zone."),
     **dict.fromkeys(("data", "gaps_truncated", "attribution", "license", "known_since", "filling")))
 # fmt: on
 
@@ -76,67 +78,67 @@ _MIX_WORDS = ", ".join(f"{name} in {ZONES[name].generation_unit}" for name in zo
 TOOLS = dict((
     _tool(
         "list_zones", "List grid zones",
-        f"Lists the {len(ZONES)} electricity grid zones (US, Great Britain, Australia, continental Europe) with id, "
-        "name, time zone, currency, source, licence, attribution and the metrics that each publishes. Ids, which the "
-        f"other tools take as zone: {', '.join(DEFAULT_SET)}{takes.FURTHER}. Free, needs no key.",
+        f"List the {len(ZONES)} grid zones (US, Great Britain, Australia, continental Europe) with ID, "
+        "name, time zone, currency, source, licence, attribution and available metrics. Other tools take these IDs as "
+        f"zone: {', '.join(DEFAULT_SET)}{takes.FURTHER}. Free, no key.",
         (takes.API_KEY,), _schema("Zones"), answers.list_zones),
     _tool(
         "get_status", "Check data freshness",
-        "Tells how fresh the data are: for each source and zone the last good reading (Unix seconds, 0 for never), the "
-        "last error, a state (ok, late, down, unknown) against the source's own schedule, and when the next reading is "
-        "due. Free, needs no key.",
+        "Check how fresh the data is, by source and zone: when data last arrived (Unix seconds, 0 if never), the last "
+        "error, the state against the source's own schedule (ok, late, down or unknown), and when new data is due. "
+        "Free, no key.",
         (takes.API_KEY,), _schema("Status"), answers.get_status),
     _tool(
         "get_latest", "Get latest values of a zone",
-        f"Returns the newest value of each metric that a zone publishes: {_SCALAR_WORDS}, and the generation mix "
-        f"({_MIX_WORDS}), each with unit, time of its interval's start and length. Interchange: + is net import. "
-        "get_zone_brief tells how unusual the values are, get_history gives the past, get_map_snapshot all zones at "
-        "once.",
+        f"Get the latest value of each metric of one zone: {_SCALAR_WORDS}, and the generation mix ({_MIX_WORDS}). "
+        "Each value has its unit, interval start and length. Positive interchange is net import. See "
+        "get_zone_brief for how unusual the values are, get_history for the past, get_map_snapshot for all zones.",
         (takes.ZONE, takes.SAMPLE, takes.API_KEY), _schema("Latest"), answers.get_latest),
     _tool(
-        "get_zone_brief", "Get a zone's brief",
-        "Returns a zone's market now in context: current values, their percentile, median, minimum and maximum over "
-        "the trailing 30 days, the change against 24 hours ago (rising, falling, flat), the generation mix where "
-        "published, and a summary. Metrics without enough data are left out, the reason in context_omitted.",
+        "get_zone_brief", "Get a market brief",
+        "Get a summary of one zone's market now: current values, their percentile, median, minimum and maximum over "
+        "the past 30 days, the change over 24 hours (rising, falling, flat), the generation mix if published, and a "
+        "text summary. Metrics with too little data are listed in context_omitted with the reason.",
         (takes.ZONE, takes.SAMPLE, takes.API_KEY), _schema("Brief"), answers.get_zone_brief),
     _tool(
-        "get_history", "Get a zone's history",
-        "Returns the rows of one metric of one zone or several in a window [start, end), by default the last 24 hours; "
-        "a start in the future alone takes the 24 hours after it: tomorrow's date gives tomorrow's day-ahead prices of "
-        "European zones once the auction is published. Rows come as a table with UTC and civil times, and as columns. "
-        "Where limit leaves rows out, next holds the window that goes on. A missing interval has no row.",
+        "get_history", "Get a time series",
+        "Get the rows of one metric for one or more zones in a window [start, end), by default the last 24 hours. A "
+        "future start without end takes the 24 hours after it: use tomorrow's date for tomorrow's day-ahead prices in "
+        "Europe, once published. Results are a table with UTC and local times, and columns. If limit cuts rows, next "
+        "contains the next window. A missing interval has no row.",
         (takes.ONE_ZONE, takes.HISTORY_ZONES, takes.METRIC, takes.START, takes.END, takes.LIMIT, takes.ORDER,
          takes.INTERVAL, takes.MARKET, takes.BY, takes.BASIS, takes.AS_OF, takes.FORECAST, takes.LEAD, takes.SAMPLE,
          takes.API_KEY),
         _HISTORY, history.prepare),
     _tool(
         "get_map_snapshot", "Get latest values of all zones",
-        "Returns the newest values of every zone in one answer, for comparing zones: the metrics of get_latest, each "
-        "with unit and time; with metric they are ranked, the highest first. Prices are in each zone's own currency. A "
-        "sample holds the price alone.",
+        "Get the latest values of every zone in one call, to compare zones: the metrics of get_latest, each with unit "
+        "and time. If metric is given, zones are ranked with the highest value first. Prices are in each zone's own "
+        "currency. A sample contains prices only.",
         (takes.METRICS, takes.ZONES_WANTED, takes.SAMPLE, takes.API_KEY), _SNAPSHOT, answers.get_map_snapshot),
     _tool(
-        "find_window", "Find the cheapest or dearest hours ahead",
-        "Finds the contiguous block of hours with the lowest or highest mean among day-ahead prices, else by the "
-        "operator's own forecast (price in Australia, carbon in GB and DK-1; wind_solar, in % of demand, in Europe, GB "
-        "and US-CAISO), and whether it is now; with slots single intervals, with kwh and kw the cost. Where nothing is "
-        "known ahead available is false.",
+        "find_window", "Find the cheapest or most expensive hours",
+        "Find the contiguous block of hours with the lowest or highest mean, and whether it includes the current "
+        "interval. Uses day-ahead prices or, if there are none, the operator's own forecast (price in Australia, "
+        "carbon in GB and DK-1; wind_solar, in % of demand, in Europe, GB and US-CAISO). Use slots for single "
+        "intervals, or kwh and kw for the cost. If no values are known ahead, available is false.",
         (takes.ZONE, takes.HOURS, takes.SLOTS, takes.KWH, takes.KW, takes.FROM, takes.TO, takes.WITHIN, takes.BETWEEN,
          takes.FIND, takes.WINDOW_METRIC, takes.SAMPLE, takes.API_KEY),
         _schema("Windows", start_time=_TIME), answers.find_window),
     _tool(
         "get_statistics", "Get statistics of a window",
-        "Returns mean, standard deviation, minimum and maximum with their times, p10, p50, p90, coverage, and the "
-        "hours and spans above or below a value, of one metric of one zone over a window of up to ten years, by "
-        "default the last 24 hours: one answer instead of pages of get_history. Weighted by time; generation by fuel.",
-        (takes.ZONE, takes.MEASURED, takes.MEASURED_START, takes.END, takes.ABOVE, takes.BELOW, takes.MEASURED_MARKET,
-         takes.BASIS, takes.AS_OF, takes.SAMPLE, takes.API_KEY),
+        "Get statistics of one metric of one zone over up to ten years (default: the last 24 hours): mean, standard "
+        "deviation, minimum and maximum with their times, p10, p50, p90 and coverage. With above or below, also the "
+        "hours and periods beyond a value. Use this instead of many pages of get_history. Weighted by time; "
+        "generation by fuel.",
+        (takes.ZONE, takes.MEASURED, takes.MEASURED_START, takes.MEASURED_END, takes.ABOVE, takes.BELOW,
+         takes.MEASURED_MARKET, takes.MEASURED_BASIS, takes.MEASURED_AS_OF, takes.SAMPLE, takes.API_KEY),
         _schema("SeriesStatistics", start_time=_TIME), answers.get_statistics),
     _tool(
-        "get_changes", "See what was corrected",
-        "Tells which series were corrected since a time: how many rows changed or were withdrawn, within which span, "
-        "and when; and which series only got new rows. get_history with as_of gives the former values. Free, needs no "
-        "key.",
+        "get_changes", "List corrections",
+        "List the series that were corrected since a given time: how many rows were changed or withdrawn, in which "
+        "range, and when. Also lists series that only received new rows. To get the previous values, use get_history "
+        "with as_of. Free, no key.",
         (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY),
         _CHANGES, answers.get_changes),
 ))

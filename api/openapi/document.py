@@ -33,30 +33,32 @@ _DESCRIPTION = f"""\
 Real-time and historical electricity market data for {len(ZONES)} grid zones in the US, Great Britain, Australia
 and Europe.
 
-**Access.** The zone list, freshness and geography are free. Everything else takes a free API key (`POST
-/v1/keys/signup`, 500 answers a day, `Authorization: Bearer <key>`){{payment}} or `sample=true`, which gives a truncated
-answer without credentials.
+**Access.** The zone list, freshness and geography are free. Everything else requires a free API key (`POST
+/v1/keys/signup`, 500 requests per day, `Authorization: Bearer <key>`){{payment}} or `sample=true`, which returns a
+truncated result without credentials.
 
-**Times** in answers are Unix seconds UTC. `ts` is the start of an interval, windows are half-open, a missing interval
-has no row. You may send {FORMS}; which instant a civil time is where clocks change: /docs/data.
+**Times** in responses are Unix seconds UTC. `ts` is the start of an interval. Windows are half-open. A missing interval
+has no row. You can send {FORMS}. For civil times at clock changes, see /docs/data.
 
-**Caching.** Every answer that may be kept has a strong `ETag`; `If-None-Match` gives 304, which costs nothing. The
-default window of a series ends now, so its answer changes each second: give `start` and `end` where 304s matter. HEAD
-works wherever GET does. Bodies come as zstd, br or gzip by `Accept-Encoding`.
+**Caching.** Every response that caches can store has a strong `ETag`. A request with `If-None-Match` returns 304 if
+nothing changed, which is not counted or charged. The default window of a series ends now, so its response changes every
+second: send `start` and `end` if you rely on 304. HEAD works wherever GET does. Bodies are compressed with zstd, br or
+gzip according to `Accept-Encoding`.
 
-**Elsewhere.** The same reads as tools for agents: MCP at `/mcp`. A map of all zones: `/`.
+**More.** AI agents can read the same data through MCP at `/mcp`. The map of all zones is at `/`.
 
-**Errors** are `application/problem+json` (RFC 9457) but for 402, whose body is x402's. An error costs nothing.
+**Errors** are `application/problem+json` (RFC 9457), except 402, whose body is defined by x402. Errors are never
+counted or charged.
 """
 
 _PAYMENT = ", a payment per call (x402, USDC on Base),"
-_LICENCE = "Apache-2.0 (the service; each answer states the figures' own licence)"
+_LICENCE = "Apache-2.0 (the service; each response states the licence of its data)"
 BODIES: Mapping[str, Json] = {
     "SignUp": {"email": "someone@example.org"},
     "Subscription": {"url": "https://example.org/emds", "events": ["changes"], "zones": ["GB"]},
 }
 _SECURITY_SCHEMES: Json = {
-    "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key of POST /v1/keys/signup."},
+    "apiKey": {"type": "http", "scheme": "bearer", "description": "A free key from POST /v1/keys/signup."},
     "token": {"type": "http", "scheme": "bearer", "description": "The operator's EMDS_METRICS_TOKEN."},
     **{
         name: {"type": "apiKey", "in": "header", "name": header, "description": f"A signed payment, x402 version {n}."}
@@ -148,13 +150,15 @@ def _price(endpoint: Endpoint) -> Json:
 _FEATURES = {"interconnectors": "gb-fr-ifa", "flows": "gb-fr-ifa", "plants": "eia-6099"}
 """A feature of a collection of others than zones."""
 _PATH_PARAMETERS = {
-    "metric": choice("metric", "A metric, as paths spell it.", METRICS),
-    "month": replace(query.MONTH, description="A UTC month, `YYYY-MM`, of those in `/v1/bulk`."),
-    "feature": Parameter("feature", "The id of a feature.", str, {"type": "string"}),
-    "webhook": text("webhook", "The id of a webhook of the key.", "^wh_[0-9a-f]{24}$", str, f"wh_{'0' * 24}"),
-    "page": choice("page", "A page of the documentation.", DOC_PAGES),
-    "file": choice("file", "A file of a guide.", EXAMPLES),
-    "kind": choice("kind", "The last part of a `type`.", KINDS),
+    "metric": choice("metric", "Metric, spelled as in paths.", METRICS),
+    "month": replace(query.MONTH, description="UTC month as `YYYY-MM`, one of those in `/v1/bulk`."),
+    "feature": Parameter("feature", "Feature ID.", str, {"type": "string"}),
+    "webhook": text(
+        "webhook", "Webhook ID. The webhook must belong to the key.", "^wh_[0-9a-f]{24}$", str, f"wh_{'0' * 24}"
+    ),
+    "page": choice("page", "Documentation page.", DOC_PAGES),
+    "file": choice("file", "Example file.", EXAMPLES),
+    "kind": choice("kind", "Last part of an error `type`.", KINDS),
 }
 
 
@@ -167,9 +171,9 @@ def path_parameters(endpoint: Endpoint) -> Iterator[Parameter]:
         "feature": next((own for layer, own in _FEATURES.items() if f"/{layer}/" in endpoint.path), "GB"),
     }
     for name in re.findall(r"{(\w+)}", endpoint.path):
-        parameter = _PATH_PARAMETERS[name] if name != "zone" else choice("zone", "A zone.", endpoint.zones)
+        parameter = _PATH_PARAMETERS[name] if name != "zone" else choice("zone", "Zone ID.", endpoint.zones)
         if name == "metric" and endpoint.path.endswith(".svg"):
-            parameter = choice("metric", "A metric that has images.", TITLES)
+            parameter = choice("metric", "Metric. Only these metrics have images.", TITLES)
         yield replace(parameter, required=True, example=own_examples.get(name, parameter.example))
 
 

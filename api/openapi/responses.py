@@ -15,30 +15,30 @@ from api.series import formats
 Json = dict[str, Any]
 # fmt: off
 _WORDS: Mapping[str, str] = {
-    "X-Request-Id": "The request's id: the caller's own where it sent one, else made here.",
+    "X-Request-Id": "Request ID: the one that the client sent, or a generated one.",
     "ETag": "Strong validator of this representation.",
     "Cache-Control":
-        "`public` for free answers, `private` for keyed ones, `no-store` for 402, 429, 5xx and sign-ups.",
-    "Vary": "The request headers that the answer depends on.",
+        "`public` for free responses, `private` for responses to a key, `no-store` for 402, 429, 5xx and sign-ups.",
+    "Vary": "Request headers that the response depends on.",
     "Link":
-        '`rel="next"`: next page, if rows or entries are left out; `rel="describedby"`: what a layer as CSV holds.',
-    "X-Sample": "`true` where the answer is a sample.",
-    "X-EMDS-Data": "`simulated` where the figures are simulated.",
-    "X-EMDS-Stale": "`true` past the instant at which newer figures were due.",
-    "RateLimit": "What is left of the key's day (draft-ietf-httpapi-ratelimit-headers-11).",
-    "RateLimit-Policy": "The quota that `RateLimit` counts.",
-    "Retry-After": "Seconds to wait.",
-    "Allow": "The methods that the path knows.",
-    "PAYMENT-REQUIRED": "The payment requirements of x402 version 2: base64 of JSON.",
-    "PAYMENT-RESPONSE": "The receipt of a payment of x402 version 2: base64 of JSON.",
-    "X-PAYMENT-RESPONSE": "The receipt of a payment of x402 version 1: base64 of JSON.",
-    "Location": "The path with the exact id.",
+        '`rel="next"`: next page, if rows or entries were omitted. `rel="describedby"`: description of a layer\'s CSV.',
+    "X-Sample": "`true` if the response is a sample.",
+    "X-EMDS-Data": "`simulated` if the data is simulated.",
+    "X-EMDS-Stale": "`true` if newer data was due before the time of the response.",
+    "RateLimit": "Remaining requests of the key today (draft-ietf-httpapi-ratelimit-headers-11).",
+    "RateLimit-Policy": "Quota that `RateLimit` refers to.",
+    "Retry-After": "Number of seconds to wait.",
+    "Allow": "Methods that the path supports.",
+    "PAYMENT-REQUIRED": "Payment requirements of x402 version 2, as base64-encoded JSON.",
+    "PAYMENT-RESPONSE": "Receipt of a payment of x402 version 2, as base64-encoded JSON.",
+    "X-PAYMENT-RESPONSE": "Receipt of a payment of x402 version 1, as base64-encoded JSON.",
+    "Location": "Path with the exact ID.",
     "WWW-Authenticate": "How to authenticate.",
-    "Content-Encoding": "`zstd`, `br` or `gzip`, where the request takes one and the body is worth it.",
-    "Content-Disposition": "A file name, for every format but JSON.",
-    "Accept-Ranges": "`bytes`, where parts can be asked for with `Range`.",
-    "Content-Range": "Which bytes these are, of how many.",
-    "Content-Security-Policy": "What the page may load: nothing from elsewhere.",
+    "Content-Encoding": "`zstd`, `br` or `gzip`, if the request accepts it and the body is large enough.",
+    "Content-Disposition": "File name, for every format except JSON.",
+    "Accept-Ranges": "`bytes` if `Range` requests are supported.",
+    "Content-Range": "Range of the returned bytes, and the total size.",
+    "Content-Security-Policy": "What the page may load: nothing from other hosts.",
     **{name: f"CSV only: the envelope's `{member}`, as text." for member, name in formats.ENVELOPE_FIELDS.items()},
 }
 # fmt: on
@@ -58,7 +58,7 @@ _OF_SOME: Mapping[str, tuple[str, ...]] = {
     "/embed/": ("Content-Security-Policy", "X-EMDS-Stale"),
     "/badge/": ("Content-Security-Policy", "X-EMDS-Stale"),
 }
-"""What some answers have, by tag or by how their path begins."""
+"""Further headers of some responses, by tag or by the start of their path."""
 _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     401: ("WWW-Authenticate",),
     405: ("Allow",),
@@ -66,11 +66,11 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     503: ("Retry-After",),
 }
 ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
-"""Unknown parameters, what is larger than is read, too many calls, and failures: on every path for callers."""
+"""Refusals that every path for clients can return."""
 
 
 def describe_responses(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
-    """All answers of an operation, by status."""
+    """Return all responses of an operation, by status."""
     others = {*endpoint.statuses, *ANYWHERE} - ({429} if endpoint.tag == "Service" else set())  # no limit for operators
     kinds = ((206, 416 in endpoint.statuses), (304, _is_cached(endpoint)), (308, endpoint.zones))
     others |= {status for status, fits in kinds if fits}
@@ -85,15 +85,17 @@ def describe_responses(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 
 
 def shared(base_url: str, offer: Any) -> Json:
-    """The answers that operations refer to, by status; `offer`: an example of 402."""
+    """Return the responses that operations refer to, by status. `offer`: an example of 402."""
     payment = _response(
-        "Payment required: the offer of x402 version 1 as JSON, of version 2 in `PAYMENT-REQUIRED`.",
+        "Payment required. The body is the offer of x402 version 1; `PAYMENT-REQUIRED` is that of version 2.",
         "PAYMENT-REQUIRED",
         "Cache-Control",
     )
-    part = "The part that `Range` asks for, of every format that is a file, without a coding."
-    unchanged = "Not modified: `If-None-Match` named this representation."
-    elsewhere = "The zone or metric was written otherwise, such as `france`: `Location` has its exact id."
+    part = "The bytes requested with `Range`, uncompressed. For every format that is a file."
+    unchanged = "Not modified: `If-None-Match` matches this representation."
+    elsewhere = (
+        "The zone or metric is spelled differently, for example `france`. `Location` has the path with the exact ID."
+    )
     return {
         **{str(status): _problem(status, base_url) for status in sorted({kind.status for kind in KINDS.values()})},
         "206": _response(part, *_CACHED, "Accept-Ranges", "Content-Range"),

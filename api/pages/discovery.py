@@ -90,7 +90,7 @@ def _picture(service: Service, request: HttpRequest, _query: QueryValues) -> Res
 def _known(name: str, names: Iterable[str]) -> str:
     """The last part of a path. Raises Problem 404 where it is none of these."""
     if name not in names:
-        raise Problem("not-found", f"There is nothing of this name; there are {', '.join(names)}.")
+        raise Problem("not-found", f"No such page. Use one of {', '.join(names)}.")
     return name
 
 

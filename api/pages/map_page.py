@@ -63,7 +63,7 @@ def views(service: Service) -> tuple[View, View]:
 
     def file(request: HttpRequest, version: str, name: str) -> Response:
         if name not in files:
-            raise Problem("not-found", "The page has no such file.")
+            raise Problem("not-found", "The map page has no such file. Reload the page.")
         # A page loaded before a release still finds its files, but caches do not keep them under the old address.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]

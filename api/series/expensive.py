@@ -44,7 +44,7 @@ def admitted(plans: Sequence[ZonePlan], reads_all: bool) -> Iterator[None]:
     work = sum(work_of(plan, plan.files) for plan in plans) if reads_all or request.interval else 0
     if reads_all and work > MOST_WORK and request.end - request.start > SHORT_S:
         share = MOST_WORK / work
-        detail = f"the window is too long for this question: ask for {share:.0%} of it, or for fewer zones"
+        detail = f"makes the window too long for this request; send {share:.0%} of it, or fewer zones"
         raise parameters.invalid([ParameterFault("start", "out-of-range", detail)])
     if work <= EXPENSIVE:
         yield

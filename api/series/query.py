@@ -88,7 +88,7 @@ class Cursor(NamedTuple):
             is_instant = 0 <= cursor.ts < cursor.until <= LAST_INSTANT + 1
             if cursor.order in ("asc", "desc") and is_instant and (not zone or zone in ZONES):
                 return cursor
-        raise ValueError("is not a cursor of this service")
+        raise ValueError("is not a valid cursor; take it from the `Link` header of the previous page, or send `first`")
 
 
 def _encoded(parts: Sequence[object]) -> str:
@@ -176,15 +176,15 @@ def series_request(
         end = now if start is None or start < now else min(start + DAY, LAST_INSTANT)
     start = max(0, end - DAY) if start is None else start
     if start >= end:
-        detail = f"{clock.iso(start)} is not before end, {clock.iso(end)}, which is exclusive: give a later end"
+        detail = f"must be before end, which is not included: got {clock.iso(start)} and {clock.iso(end)}"
         raise _out_of_range("start", detail)
     if as_of is not None and as_of > now:
-        raise _out_of_range("as_of", f"{clock.iso(as_of)} is later than now, {clock.iso(now)}")
+        raise _out_of_range("as_of", f"must not be in the future: got {clock.iso(as_of)}, and it is {clock.iso(now)}")
     as_of = None if as_of is None else min(as_of, now - SETTLED_S)
     published_before = to_unix("published_before", query.get("published_before"), zones, now)
     pick = Pick(None, published_before, query.get("lead"), query.get("vintages") is not None) if ahead else None
     if pick is not None and pick.every and end - start > LONGEST_OF_VINTAGES:
-        raise _out_of_range("start", "vintages=all takes at most three days")
+        raise _out_of_range("start", "must be at most three days before end with vintages=all")
     request = SeriesRequest(
         metric, zones, stored, start, end, query["limit"], query["order"], query.get("by") is not None,
         query.get("market") is not None, query.get("interval"), as_of, query.get("cursor"), query["sample"],
@@ -208,24 +208,24 @@ def _asks_forecast(query: Mapping[str, Any]) -> bool:
     """Whether a query asks for a forecast. Raises Problem 400 for parameters that do not fit its kind or each other."""
     sent = [name for name in (*_OF_READINGS, *_OF_VINTAGES) if query.get(name) is not None and query[name] is not False]
     wanted = query.get("kind") == "forecast"
-    unfit, detail = (_OF_READINGS, "not with kind=forecast") if wanted else (_OF_VINTAGES, "only with kind=forecast")
-    if faults := [ParameterFault(name, "conflict", detail) for name in sent if name in unfit]:
+    unfit, relation = (_OF_READINGS, "cannot be combined with") if wanted else (_OF_VINTAGES, "requires")
+    if faults := [ParameterFault(name, "conflict", f"{relation} kind=forecast") for name in sent if name in unfit]:
         raise parameters.invalid(faults)
     if wanted and len(sent) > 1:
-        raise conflict(sent[1], f"not with {sent[0]}")
+        raise conflict(sent[1], f"cannot be combined with {sent[0]}")
     return wanted
 
 
 def _check_cursor(request: SeriesRequest, cursor: Cursor) -> None:
     if cursor.order != request.order:
-        raise conflict("cursor", f"belongs to order={cursor.order}")
+        raise conflict("cursor", f"was issued for order={cursor.order}; use the same order")
     # It names the zone, fuel, border, tie or vintage of a row as this request's rows do.
     fuel, *border = cursor.key
     fits = (not fuel or request.metric in BY_FUEL) and (request.borders or not any(border))
     if (cursor.zone is not None) != request.several or not (fits or request.pick is not None):
-        raise conflict("cursor", "belongs to another question")
+        raise conflict("cursor", "was issued for a different query; repeat the parameters of the previous page")
     if not request.window.start <= cursor.ts < request.end:
-        raise _out_of_range("cursor", "lies outside start..end: a cursor goes on within its own window")
+        raise _out_of_range("cursor", "is outside the window; send the same start and end as for the previous page")
 
 
 def _out_of_range(name: str, detail: str) -> Problem:

@@ -19,7 +19,7 @@ from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES, zones_with
 
 _METHOD = {"method": "records/1", "docs": "/docs/records"}
-_LOST = "Records are not made yet: they follow once a day, after the days of the month."
+_LOST = "Records have not been computed yet; they are updated once a day. Try again later."
 _SAMPLE_ZONES = 5
 
 

@@ -63,13 +63,13 @@ def _series(service: Service, request: HttpRequest, query: QueryValues, name: st
     wants_statistics = bool(query.get("stats"))
     unfit = _OF_ROWS if wants_statistics else OF_STATISTICS
     if words := [word for word, unset in unfit.items() if query.get(word) not in (None, unset)]:
-        detail = f"{'not' if wants_statistics else 'only'} with stats=true"
+        detail = f"{'cannot be combined with' if wants_statistics else 'requires'} stats=true"
         raise parameters.invalid([ParameterFault(word, "conflict", detail) for word in words])
     if not wants_statistics:
         price = name if zone else for_zones(f"{name}-zones", len(stored))
         return _rows(service, catalogue, request, price, asked, query["format"])
     if asked.end - asked.start > LONGEST_OF_STATISTICS:
-        raise parameters.invalid([ParameterFault("start", "out-of-range", "statistics take at most ten years")])
+        raise parameters.invalid([ParameterFault("start", "out-of-range", "must be at most ten years before end")])
     with service.gate.enter(request, name) as entry:
         body, rows = statistics_of(service.reader, catalogue, asked, query["above"], query["below"])
         return entry.json(body, catalogue.simulated, rows)

@@ -38,15 +38,18 @@ _USUAL_HOURS = 3
 REASONS = {
     f"{Forecast.DEMAND}_missing": "The publisher's forecast of demand does not cover the requested time.",
     f"{Forecast.MIX}_missing": "The publisher's forecast of wind and solar does not cover the requested time.",
-    "nothing_ahead": "No day-ahead auction of it can be had here, and no operator publishes a forecast of it.",
-    "not_known_yet": "Nothing is published yet for the time that was asked for.",
-    "forecast_too_old": "The operator's newest forecast is older than two of the steps in which it is published.",
-    "horizon_too_short": "Nothing so long fits into what is known of the time that was asked for.",
+    "nothing_ahead": "This service has neither day-ahead prices nor an operator forecast for this zone and metric.",
+    "not_known_yet": "No data has been published yet for the requested time. Try again later; `next_auction_by` gives "
+    "the time if an auction is due.",
+    "forecast_too_old": "The operator's latest forecast is out of date: two newer ones should have been published "
+    "since.",
+    "horizon_too_short": "The known values do not cover a block of this length. Request fewer hours, or try again "
+    "later.",
 }
-_CARBON_HINT = " With metric=carbon the hours are compared by the operator's forecast of carbon intensity."
+_CARBON_HINT = " To compare hours by the operator's forecast of carbon intensity, send metric=carbon."
 _COST_NOTES: dict[str, str] = {
-    Metric.PRICE: "The energy at this price alone: tariff, network charges and tax are not known here.",
-    **dict.fromkeys((Metric.CARBON, Metric.CARBON_INTENSITY), "The CO2 of the energy at this intensity."),
+    Metric.PRICE: "Cost of the energy at this price, without tariff, network charges and tax.",
+    **dict.fromkeys((Metric.CARBON, Metric.CARBON_INTENSITY), "CO2 of the energy at this intensity."),
 }
 
 
@@ -79,23 +82,24 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
     sent = {**query, "hours": hours}
     for one, other in (("hours", "slots"), ("hours", "kwh"), ("slots", "kwh"), ("to", "within")):
         if sent[one] is not None and sent[other] is not None:
-            raise conflict(other, f"not with {one}")
+            raise conflict(other, f"cannot be combined with {one}")
     if end is not None and end <= max(now, start or 0):
-        raise parameters.invalid([ParameterFault("to", "out-of-range", "lies in the past, or not after from")])
+        raise parameters.invalid([ParameterFault("to", "out-of-range", "must be in the future and after `from`")])
     kwh, kw = query["kwh"], query["kw"]
     if (kwh is None) != (kw is None):
-        raise conflict("kw" if kwh is None else "kwh", "kwh and kw go together")
+        one, other = ("kw", "kwh") if kwh is None else ("kwh", "kw")
+        raise conflict(one, f"must be sent together with {other}")
     seconds = query["hours"] or _USUAL_HOURS * HOUR
     if kwh is not None:
         seconds = ceil(HOUR * Fraction(repr(kwh)) / Fraction(repr(kw)))
         if seconds > horizon.LONGEST_HOURS * HOUR:
-            detail = f"at that power it takes more than {horizon.LONGEST_HOURS} hours"
+            detail = f"needs more than {horizon.LONGEST_HOURS} hours at that power; send a smaller kwh or a larger kw"
             raise parameters.invalid([ParameterFault("kwh", "out-of-range", detail)])
     if query["between"] is not None and query["slots"] is None:
         first, second = query["between"]
         if seconds > (longest := (second - first) % (24 * 60) * 60):
             detail = (
-                f"lasts {_number(longest)} hours, and the block {_number(seconds)}: name a longer span, or fewer hours"
+                f"lasts {_number(longest)} hours, but the block {_number(seconds)}; send a longer range, or fewer hours"
             )
             raise parameters.invalid([ParameterFault("between", "out-of-range", detail)])
     usual: Literal["lowest", "highest"] = "highest" if metric == WIND_SOLAR else "lowest"

@@ -35,7 +35,7 @@ def document(name: str, folder: Path = SHIPPED[SPEC]) -> bytes:
     path = folder / name.removeprefix("geo/")
     body = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(body).hexdigest() != _shipped_hashes(folder)[name]:
-        raise DamagedFile(name, "is not the file that was shipped; install emds again")
+        raise DamagedFile(name, "does not match the file in this release; reinstall emds")
     return body
 
 

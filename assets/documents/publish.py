@@ -41,7 +41,7 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
     wanted = set(ZONES if zones is None else (zone(z).id for z in zones))
     described = catalogue.load(storage)
     if described is None:
-        raise StorageError("no catalogue is published: every start of emds publishes it first")
+        raise StorageError("no catalogue has been published; restart emds, which publishes it first")
     reader = Reader(storage, _READER_BYTES, _PUBLICATION_S)
     by_zone = figures(reader, described, [z for z in ZONES if z in wanted], now)
     failures = [line for zf in by_zone.values() for line in zf.unreadable]

@@ -109,7 +109,7 @@ def token_in(service: TokenService, body: bytes) -> str:
     """Return the token in a service's response. Raises FeedChanged if the token is missing."""
     token = member(json_of(body), service.member, str)
     if not token or not token.isascii() or not token.isprintable():
-        raise FeedChanged(f"{urlsplit(service.url).hostname} gave no {service.member}")
+        raise FeedChanged(f"{urlsplit(service.url).hostname} returned no {service.member} at login")
     return str(token)
 
 

@@ -78,7 +78,7 @@ class Live:
                     body = b"".join(_bounded(response, terms.feed(request.feed)))
                     return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, body)
             url = _followed(url, target, terms)
-        raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a circle", kind="network")
+        raise FeedUnavailable(f"{urlsplit(request.url).hostname} redirects in a loop", kind="network")
 
     def _send(self, request: Request, credentials: Credentials, url: str, terms: Source) -> requests.Response:
         agent = {"User-Agent": terms.user_agent or self._agent, "Accept": "*/*", "Accept-Encoding": "gzip"}
@@ -113,11 +113,13 @@ def _followed(url: str, target: str, terms: Source) -> str:
     """
     here, there = urlsplit(url), _parts(url, target)
     if there is None:
-        raise FeedUnavailable(f"{here.hostname} redirects to an invalid address", kind="network")
+        raise FeedUnavailable(f"{here.hostname} redirects to an invalid URL", kind="network")
     if there.hostname not in terms.hosts or there.scheme not in ("http", "https"):
-        raise FeedUnavailable(f"{here.hostname} redirects to {there.hostname}, which is not its own", kind="network")
+        raise FeedUnavailable(
+            f"{here.hostname} redirects to {there.hostname}, which is not a host of this publisher", kind="network"
+        )
     if here.scheme == "https" and there.scheme != "https":
-        raise FeedUnavailable(f"{here.hostname} redirects to an unencrypted address", kind="network")
+        raise FeedUnavailable(f"{here.hostname} redirects from https to http", kind="network")
     return there.geturl()
 
 
@@ -135,14 +137,14 @@ def _bounded(response: requests.Response, feed: Feed) -> Iterator[bytes]:
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in ("identity", "gzip"):
         raise FeedUnavailable(
-            f"{feed.id}: an answer in the coding {coding[:20]!r}, which was not asked for", kind="network"
+            f"{feed.id}: response uses the encoding {coding[:20]!r}, which was not requested", kind="network"
         )
     arriving = _arriving(response)
     size = 0
     for piece in _unzipped(arriving) if coding == "gzip" else arriving:
         size += len(piece)
         if size > feed.max_bytes:
-            raise FeedChanged(f"{feed.id}: an answer longer than {feed.max_bytes} bytes")
+            raise FeedChanged(f"{feed.id}: response is larger than {feed.max_bytes} bytes")
         yield piece
 
 
@@ -173,7 +175,7 @@ def _reason(error: Exception) -> str:
     for kinds, reason in _REASONS:
         if any(isinstance(link, kinds) for link in chain):
             return reason
-    return f"no answer ({type(error).__name__})"
+    return f"no response ({type(error).__name__})"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -186,16 +188,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 _REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
-    (Overdue, "an answer that takes too long"),
-    (ssl.SSLCertVerificationError, "its TLS certificate does not verify"),
-    ((ssl.SSLError, urllib3.exceptions.SSLError), "TLS fails"),
-    (socket.gaierror, "its name does not resolve"),
+    (Overdue, "the response took too long"),
+    (ssl.SSLCertVerificationError, "TLS certificate verification failed"),
+    ((ssl.SSLError, urllib3.exceptions.SSLError), "TLS handshake failed"),
+    (socket.gaierror, "host name could not be resolved"),
     (ConnectionRefusedError, "connection refused"),
-    (urllib3.exceptions.ConnectTimeoutError, "no connection in time"),
-    ((TimeoutError, urllib3.exceptions.ReadTimeoutError), "silent: no answer in time"),
-    (zlib.error, "an answer that does not decompress"),
-    (http.client.RemoteDisconnected, "the connection was closed without an answer"),
-    ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, EOFError), "the answer broke off"),
-    (ConnectionError, "the connection broke"),
+    (urllib3.exceptions.ConnectTimeoutError, "connection timed out"),
+    ((TimeoutError, urllib3.exceptions.ReadTimeoutError), "no response before the timeout"),
+    (zlib.error, "the response could not be decompressed"),
+    (http.client.RemoteDisconnected, "the connection closed without a response"),
+    ((http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, EOFError), "the response was cut off"),
+    (ConnectionError, "the connection was lost"),
 )
 """Reasons by error type, the most specific first."""

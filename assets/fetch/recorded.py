@@ -28,11 +28,11 @@ def _entries(folder: Path) -> list[Mapping[str, Any]]:
     try:
         entries: list[Mapping[str, Any]] = json.loads((folder / "MANIFEST.json").read_bytes())
     except (OSError, ValueError) as error:
-        raise StorageError(f"no manifest in {folder.name}: {error}") from None
+        raise StorageError(f"cannot read MANIFEST.json in {folder.name}: {error}") from None
     if not isinstance(entries, list) or not all(
         isinstance(e, dict) and isinstance(e.get("file"), str) for e in entries
     ):
-        raise StorageError(f"the manifest in {folder.name} is no list of entries with a file")
+        raise StorageError(f"the manifest in {folder.name} is not a list of entries with a `file`")
     return entries
 
 
@@ -68,7 +68,9 @@ class Recorded:
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
         entry = self._by_address.get(request.url)
         if entry is None:
-            raise NotPublished("no recording answers this: a recorded warehouse is filled by `emds replay FOLDER` only")
+            raise NotPublished(
+                "no recording matches this request; a recorded warehouse can only be filled with `emds replay FOLDER`"
+            )
         return Reply(entry.get("http_status") or 200, {}, (self._folder / entry["file"]).read_bytes())
 
 

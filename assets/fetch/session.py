@@ -208,7 +208,7 @@ def _addressed(request: Request, environ: Mapping[str, str]) -> Request:
     if not url:
         return request
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-        raise FeedUnavailable(f"{name} is no http(s) address", kind="rejected")
+        raise FeedUnavailable(f"{name} is not an http or https URL", kind="rejected")
     return replace(request, url=url)
 
 
@@ -233,25 +233,25 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
     if reply.status in (404, 410):
         return _absent(request, reply)
     if reply.status == 403 and host.endswith(AMERICAN_ONLY):
-        return FeedUnavailable(f"{host} answers 403{ABROAD_403}", kind="rejected")
+        return FeedUnavailable(f"{host} returned 403{ABROAD_403}", kind="rejected")
     if reply.status in (401, 403):
         return (
             CredentialsMissing(names, refused=True)
             if names
-            else FeedUnavailable(f"{host} answers {reply.status}: access refused", kind="rejected")
+            else FeedUnavailable(f"{host} returned {reply.status}: access denied", kind="rejected")
         )
     if reply.status in LATER or reply.status >= 500:
         kind = "rate_limited" if reply.status == 429 else "server"
-        return FeedUnavailable(f"{host} answers {reply.status}", _retry_after(reply.headers.get("retry-after")), kind)
+        return FeedUnavailable(f"{host} returned {reply.status}", _retry_after(reply.headers.get("retry-after")), kind)
     if 300 <= reply.status < 400:
-        return FeedUnavailable(f"{host} redirects instead of answering", kind="network")
+        return FeedUnavailable(f"{host} redirected instead of responding", kind="network")
     reason = _nothing(request, reply) if reply.status == 400 else None
-    return reason or FeedChanged(f"{host} refuses the request with {reply.status}")
+    return reason or FeedChanged(f"{host} rejected the request with {reply.status}")
 
 
 def _absent(request: Request, reply: Reply) -> FeedError:
     """Return the meaning of a 404: a file is not there yet; a query has an outage, unless the body reports no data."""
-    text = f"{_host(request)} answers {reply.status}"
+    text = f"{_host(request)} returned {reply.status}"
     if any(feed.files for feed in _feeds(request)):
         return NotPublished(f"{text}: not there")
     return _nothing(request, reply) or FeedUnavailable(f"{text} to a question", kind="server")

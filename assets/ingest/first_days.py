@@ -35,7 +35,7 @@ def decode(stored: bytes | None) -> dict[str, date]:
         document: Mapping[str, str] = orjson.loads(b"{}" if stored is None else stored)
         return {feed: date.fromisoformat(day) for feed, day in document.items()}
     except (AttributeError, TypeError, ValueError):
-        raise DamagedFile(layout.FIRST_DAYS, "does not hold days by feed") from None
+        raise DamagedFile(layout.FIRST_DAYS, "is not a map of feeds to dates") from None
 
 
 def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:

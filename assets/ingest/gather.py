@@ -129,7 +129,7 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
         asked.add(request)
         try:
             if len(asked) > MOST_REQUESTS:
-                raise FeedChanged(f"more than {MOST_REQUESTS} requests")
+                raise FeedChanged(f"more than {MOST_REQUESTS} follow-up requests")
             queue.extend(reversed(_ask(pipeline, gathered, request, kept_answers)))
         except (StorageError, OSError) as error:
             gathered.failures.append((request, as_storage_error(error)))
@@ -164,7 +164,7 @@ def _ask(
     except FeedError:
         raise
     except Exception as error:  # whose text may hold an address with a key in it
-        raise FeedChanged(f"{feed.id}: the request raised {type(error).__name__}{raised_at(error)}") from None
+        raise FeedChanged(f"{feed.id}: building the request raised {type(error).__name__}{raised_at(error)}") from None
     gathered.bytes += len(answer.body)
     gathered.answered_at = max(gathered.answered_at, answer.fetched_at)
     if request.kind == "rows":

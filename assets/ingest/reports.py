@@ -138,11 +138,11 @@ def _answered(window: Window, short: Short) -> tuple[Status, str]:
     lacking = sorted(" ".join(pair) for pair, spans in short.items() if any(s.start == window.start for s in spans))
     if not lacking:
         return "complete", ""
-    return "partial", f"fewer rows than must be there by now: {', '.join(lacking)}"[:300]
+    return "partial", f"fewer rows than expected by now: {', '.join(lacking)}"[:300]
 
 
 def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketError], now: int) -> tuple[Status, str]:
-    reason = str(errors[0]) if errors else "no row of that day in the answers"
+    reason = str(errors[0]) if errors else "the responses contain no rows for that day"
     if coverage.due_until(feed, window, now) <= window.start:
         return "pending", f"{_expected(feed, window, now)} ({reason})"
     recent = day.end > now - (feed.revised_days + 1) * clock.DAY

@@ -50,11 +50,11 @@ def text_of(body: bytes) -> str:
     JSON.
     """
     if not body.strip():
-        raise NotPublished("empty body")
+        raise NotPublished("the response is empty")
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FeedChanged(f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise FeedChanged(f"not valid UTF-8: {error.reason} at byte {error.start}") from None
     refuse_errors(text)
     return text
 
@@ -63,7 +63,7 @@ def no_html(text: str) -> str:
     """Return the text. Raises FeedChanged for a web page (an error page with status 200)."""
     head = text[:300].lstrip().lower()
     if head.startswith(("<!doctype html", "<html")) or "<html" in head:
-        raise FeedChanged("a web page instead of the feed")
+        raise FeedChanged("got a web page instead of data")
     return text
 
 
@@ -75,13 +75,13 @@ def json_of(body: bytes) -> Any:
     try:
         return orjson.loads(no_html(text_of(body)))
     except orjson.JSONDecodeError as error:
-        raise FeedChanged(f"not JSON: {str(error)[:120]}") from None
+        raise FeedChanged(f"not valid JSON: {str(error)[:120]}") from None
 
 
 def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> Any:
     """Return `value[name]`, which must exist and be of type `kind`. Raises FeedChanged."""
     if not isinstance(value, dict) or name not in value:
-        raise FeedChanged(f"no member {name!r}")
+        raise FeedChanged(f"missing member {name!r}")
     content = value[name]
     if not isinstance(content, kind):
         raise FeedChanged(f"{name!r} is {type(content).__name__}")
@@ -91,11 +91,11 @@ def member(value: object, name: str, kind: type | tuple[type, ...] = object) -> 
 def number(text: object, what: str) -> float:
     """Return a finite float from a JSON number or a decimal string ("1,234.5" too, not "29,84"). Raises FeedChanged."""
     if isinstance(text, bool) or not isinstance(text, int | float | str) or _foreign(text):
-        raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number")
+        raise FeedChanged(f"{what}: {str(text)[:40]!r} is not a number")
     try:
         value = float(text.replace(",", "")) if isinstance(text, str) else float(text)
     except (ValueError, OverflowError):
-        raise FeedChanged(f"{what}: {str(text)[:40]!r} is no number") from None
+        raise FeedChanged(f"{what}: {str(text)[:40]!r} is not a number") from None
     if value != value or value in (float("inf"), float("-inf")):
         raise FeedChanged(f"{what}: {str(text)[:40]!r} is not finite")
     return value
@@ -124,7 +124,7 @@ def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str
     try:
         header = [name.strip() for name in next(reader, [])]
     except csv.Error as error:
-        raise FeedChanged(f"not CSV: {error}") from None
+        raise FeedChanged(f"not valid CSV: {error}") from None
     if len(set(header)) != len(header):
         raise FeedChanged(f"a column comes twice in {', '.join(header)[:200]}")
     return header, _lines(reader, len(header))
@@ -143,16 +143,16 @@ def _lines(reader: Iterator[list[str]], width: int) -> Iterator[list[str]]:
             if len(cells) == width:
                 yield cells
             elif any(cell.strip() for cell in cells):
-                raise FeedChanged(f"line {number_of_line}: {len(cells)} cells under {width} columns")
+                raise FeedChanged(f"line {number_of_line} has {len(cells)} cells; the header has {width}")
     except csv.Error as error:
-        raise FeedChanged(f"not CSV: {error}") from None
+        raise FeedChanged(f"not valid CSV: {error}") from None
 
 
 def columns(header: Sequence[str], *required: str) -> list[int]:
     """Return the position of each required name in a header. Raises FeedChanged with the missing names."""
     missing = [name for name in required if name not in header]
     if missing:
-        raise FeedChanged(f"no column {', '.join(missing)} in {', '.join(header)[:200]}")
+        raise FeedChanged(f"missing column {', '.join(missing)}; found {', '.join(header)[:200]}")
     return [header.index(name) for name in required]
 
 
@@ -175,16 +175,16 @@ def xml_of(body: bytes) -> etree._Element:
     if is_json(body):
         text_of(body)  # raises for a gateway's outage
     if not body.strip():
-        raise NotPublished("empty body")
+        raise NotPublished("the response is empty")
     if b"<!DOCTYPE" in body[:2000] or b"<!ENTITY" in body:
-        raise FeedChanged("XML with a DTD")
+        raise FeedChanged("XML contains a DTD")
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
     )
     try:
         root = etree.fromstring(body, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise FeedChanged(f"not XML: {' '.join(str(error).split())[:120]}") from None
+        raise FeedChanged(f"not valid XML: {' '.join(str(error).split())[:120]}") from None
     return root
 
 
@@ -217,7 +217,7 @@ def lines_of(body: bytes) -> Iterator[str]:
     Raises FeedChanged for a broken zip and for bytes that are not UTF-8 text, NotPublished for an empty body.
     """
     if not body.strip():
-        raise NotPublished("empty body")
+        raise NotPublished("the response is empty")
     if is_json(body):
         text_of(body)  # raises for a gateway's outage
     try:
@@ -227,13 +227,13 @@ def lines_of(body: bytes) -> Iterator[str]:
                 archive = opened.enter_context(zipfile.ZipFile(stream))
                 names = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
                 if len(names) != 1 or names[0].file_size > ZIP_BYTES:
-                    raise FeedChanged(f"a zip of {len(names)} files, or larger than {ZIP_BYTES} bytes")
+                    raise FeedChanged(f"zip file has {len(names)} members, or more than {ZIP_BYTES} bytes")
                 stream = opened.enter_context(archive.open(names[0]))
             yield from io.TextIOWrapper(stream, encoding="utf-8-sig", newline=None)
     except UnicodeDecodeError as error:
-        raise FeedChanged(f"not UTF-8 text: {error.reason}") from None
+        raise FeedChanged(f"not valid UTF-8: {error.reason}") from None
     except BROKEN_ZIP as error:
-        raise FeedChanged(f"broken zip: {' '.join(str(error).split())[:120]}") from None
+        raise FeedChanged(f"damaged zip file: {' '.join(str(error).split())[:120]}") from None
 
 
 def _content(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, body: bytes) -> bytes:
@@ -255,14 +255,14 @@ def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     with archive.open(entry) as stream:
         content = stream.read(entry.file_size + 1)
     if len(content) > entry.file_size:
-        raise FeedChanged(f"zip member {entry.filename[:80]!r} is larger than it says")
+        raise FeedChanged(f"zip member {entry.filename[:80]!r} is larger than its declared size")
     return content
 
 
 def _unzipped(body: bytes, depth: int, left: list[int]) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes. `left` is the number of members and bytes that the body may still unpack to."""
     if depth <= 0:
-        raise FeedChanged("zips nested too deep")
+        raise FeedChanged("zip files are nested too deeply")
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             for entry in archive.infolist():
@@ -270,11 +270,11 @@ def _unzipped(body: bytes, depth: int, left: list[int]) -> Iterator[tuple[str, b
                     continue
                 left[:] = left[0] - 1, left[1] - entry.file_size
                 if min(left) < 0:
-                    raise FeedChanged("zip unfolds beyond its bounds")
+                    raise FeedChanged("zip file expands beyond the limit")
                 content = _content(archive, entry, body)
                 if is_zip(content):
                     yield from _unzipped(content, depth - 1, left)
                 else:
                     yield entry.filename, content
     except BROKEN_ZIP as error:
-        raise FeedChanged(f"broken zip: {' '.join(str(error).split())[:120]}") from None
+        raise FeedChanged(f"damaged zip file: {' '.join(str(error).split())[:120]}") from None

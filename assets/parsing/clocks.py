@@ -21,7 +21,7 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  both ends of every difference are
 def plausible(ts: int, what: object) -> int:
     """Return `ts`, which may be wall seconds, if it is between 1990 and 2099. Raises FeedChanged."""
     if not EARLIEST <= ts < LATEST:
-        raise FeedChanged(f"{str(what)[:40]!r} is no instant of a market")
+        raise FeedChanged(f"{str(what)[:40]!r} is not a market time")
     return ts
 
 

@@ -52,7 +52,7 @@ def floats(texts: Sequence[str], what: str) -> list[float]:
     """Return the texts as floats. `Rows.extend` checks that they are finite. Raises FeedChanged."""
     joined = "".join(texts)
     if "_" in joined or not joined.isascii():  # Python reads 8_8 and ８８ as numbers
-        raise FeedChanged(f"{what}: a value is no number")
+        raise FeedChanged(f"{what}: a value is not a number")
     try:
         return list(map(float, texts))
     except ValueError as error:
@@ -63,5 +63,5 @@ def positions(texts: Sequence[str]) -> list[int]:
     """Return the texts as whole numbers without sign. Raises FeedChanged."""
     joined = "".join(texts)
     if not (joined.isascii() and joined.isdigit()) or "" in texts or len(joined) > 12 * len(texts):
-        raise FeedChanged("a position is no number")
+        raise FeedChanged("a position is not a number")
     return list(map(int, texts))

@@ -43,4 +43,4 @@ def refuse_errors(text: str) -> None:
         wait = _WAIT.search(message)
         kind = "rate_limited" if limited else "server"
         reason = "too many requests" if limited else "an outage"
-        raise FeedUnavailable(f"{reason}, said with status 200", float(wait[1]) if wait else None, kind)
+        raise FeedUnavailable(f"{reason}, reported with status 200", float(wait[1]) if wait else None, kind)

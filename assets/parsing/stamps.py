@@ -99,14 +99,14 @@ def iso_instant(text: object, tz: str = "UTC") -> int:
 def epoch_instant(number: object) -> int:
     """Return the time of an epoch number, in milliseconds or (below 10^11) seconds. Raises FeedChanged."""
     if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < 1e17:
-        raise FeedChanged(f"{str(number)[:40]!r} is no epoch")
+        raise FeedChanged(f"{str(number)[:40]!r} is not a Unix time")
     return plausible(int(number) if number < 1e11 else int(number) // 1000, number)
 
 
 def american_date(text: str) -> date:
     """Return the date of `07/14/2026` or `7/4/2026`, month first. Raises FeedChanged."""
     if ":" in text:
-        raise FeedChanged(f"{text[:40]!r} is no month/day/year")
+        raise FeedChanged(f"{text[:40]!r} is not month/day/year")
     return date.fromordinal(_EPOCH + american_stamp(text) // DAY)
 
 
@@ -115,7 +115,7 @@ def iso_date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise FeedChanged(f"{text[:40]!r} is no date") from None
+        raise FeedChanged(f"{text[:40]!r} is not a date") from None
 
 
 def named_date(text: str) -> date:
@@ -124,7 +124,7 @@ def named_date(text: str) -> date:
         day, name, year = text.strip().split("-")
         return date(int(year), _MONTHS.index(name.lower()) + 1, int(day))
     except (ValueError, OverflowError):
-        raise FeedChanged(f"{text[:40]!r} is no day-month-year") from None
+        raise FeedChanged(f"{text[:40]!r} is not day-month-year") from None
 
 
 def clock_minutes(text: str) -> int:
@@ -134,4 +134,4 @@ def clock_minutes(text: str) -> int:
         minutes = int(parts[0]) * 60 + int(parts[1])
         if int(parts[1]) < 60 and minutes <= 1440 and not any(int(part) for part in parts[2:]):
             return minutes
-    raise FeedChanged(f"{text[:40]!r} is no time of day")
+    raise FeedChanged(f"{text[:40]!r} is not a time of day")

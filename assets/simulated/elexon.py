@@ -57,7 +57,7 @@ def _market_index(params: Mapping[str, str], now: int) -> Entries:
     """Half hours that begin between two instants, both included, of APXMIDP."""
     first, last = instant(params["from"]), instant(params["to"])
     if last - first > LONGEST_INDEX:
-        raise BadWindow("from and to lie too far apart")
+        raise BadWindow("from and to are too far apart")
     ts = _half_hours(first, last + 1, now - INDEX_LAG)[::-1]
     prices = grid.price("GB", ts, HALF_HOUR).round(2).tolist()
     volumes = (2200.0 + 1200.0 * smooth("elexon/market index volume", ts, 3 * HOUR)).round(2).tolist()

@@ -56,11 +56,11 @@ def _fault(word: str) -> PlantedFault:
     match = _FORM.fullmatch(word)
     if match is None or match["kind"] not in KINDS:
         raise BadWindow(
-            f"EMDS_SIMULATED_FAULTS: {word!r} is not source[.product][#day]:kind[=minutes][@from/to] "
-            f"with a kind of {', '.join(KINDS)}"
+            f"EMDS_SIMULATED_FAULTS: {word!r} must be source[.product][#day]:kind[=minutes][@from/to]; "
+            f"kinds are {', '.join(KINDS)}"
         )
     if not _is_known(match["feed"]):
-        raise BadWindow(f"EMDS_SIMULATED_FAULTS: no publisher or feed is called {match['feed']!r}")
+        raise BadWindow(f"EMDS_SIMULATED_FAULTS: unknown publisher or feed {match['feed']!r}")
     span = (clock.instant(match["start"]), clock.instant(match["end"])) if match["start"] else (0, clock.LAST_INSTANT)
     return PlantedFault(match["feed"], match["kind"], int(match["minutes"] or 60), *span, match["day"] or "")
 

@@ -41,7 +41,7 @@ def write_rows(rows: Rows, out: TextIO) -> None:
 def request_for(feed: Feed, file: Path, zone: str | None, days: tuple[date, ...]) -> Request:
     """Return the request that `file` contains the response to. Raises CallerError for a zone outside the feed."""
     if zone is not None and zone not in feed.zones:
-        raise CallerError(f"{feed.id} carries {', '.join(feed.zones)}, not {zone}")
+        raise CallerError(f"{feed.id} covers {', '.join(feed.zones)}, not {zone}")
     return Request(feed.id, file.resolve().as_uri(), days=days, zone=zone, ext=file.suffix.lstrip("."))
 
 
@@ -49,7 +49,7 @@ def _feed(feed_id: str) -> Feed:
     try:
         return feed(feed_id)
     except KeyError:
-        raise CallerError(f"no feed {feed_id!r}; the sources are {', '.join(codes())}") from None
+        raise CallerError(f"unknown feed {feed_id!r}; sources are {', '.join(codes())}") from None
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -72,7 +72,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
     answer = _read_object(body)
     name = member(answer, "dataset", str)
     if name not in PRICES:
-        raise FeedChanged(f"unknown data set {name[:40]!r}")
+        raise FeedChanged(f"unknown dataset {name[:40]!r}")
     stamp, price, step, resolution = PRICES[name]
     rows = Rows()
     for record in _records(answer):
@@ -118,24 +118,24 @@ def _read_object(body: bytes) -> dict[str, Any]:
     """The body's object."""
     answer = json_of(body)
     if not isinstance(answer, dict):
-        raise FeedChanged(f"an answer of {type(answer).__name__}")
+        raise FeedChanged(f"the response has the type {type(answer).__name__}")
     return answer
 
 
 def _records(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     records = member(answer, "records", list)
     if not records:
-        raise NotPublished("no record in the answer")
+        raise NotPublished("the response has no records")
     total, limit = answer.get("total"), answer.get("limit")
     if limit == 0 and isinstance(total, int) and total > len(records):
-        raise FeedChanged(f"{len(records)} of {total} records: the answer is cut")
+        raise FeedChanged(f"the response is truncated: {len(records)} of {total} records")
     yield from records
 
 
 def _on_grid(stamp: object, step: int) -> int:
     ts = iso_instant(stamp)
     if ts % step:
-        raise FeedChanged(f"{str(stamp)[:40]!r} is off the grid")
+        raise FeedChanged(f"{str(stamp)[:40]!r} is not aligned to the interval")
     return ts
 
 

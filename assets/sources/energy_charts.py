@@ -57,14 +57,14 @@ def parse(body: bytes, request: Request) -> Rows:
         raise _refusal(answer["detail"])
     stamps, prices = member(answer, "unix_seconds", list), member(answer, "price", list)
     if len(stamps) != len(prices):
-        raise FeedChanged(f"{len(stamps)} stamps and {len(prices)} prices")
+        raise FeedChanged(f"{len(stamps)} times but {len(prices)} prices")
     _require_licence(answer)
     if member(answer, "unit") not in ("EUR / MWh", "EUR/MWh"):
-        raise FeedChanged(f"prices in {str(answer['unit'])[:20]!r}")
+        raise FeedChanged(f"unexpected price unit {str(answer['unit'])[:20]!r}")
     if request.zone is None:
-        raise FeedChanged("the body does not say its zone, and neither does the request")
+        raise FeedChanged("neither the response nor the request names a zone")
     if not stamps:
-        raise NotPublished("no price in the answer")
+        raise NotPublished("the response has no prices")
     rows = _rows(request.zone, [_instant(ts) for ts in stamps], prices)
     if answer.get("deprecated"):
         rows.notices.add(f"https://{HOST}/price is deprecated: it is to end")
@@ -96,7 +96,7 @@ def _resolutions(stamps: Sequence[int]) -> dict[date, str]:
         if len(instants) > 1:
             step = min(later - earlier for earlier, later in pairwise(sorted(instants)))
             if step not in _RESOLUTIONS or any(ts % step for ts in instants):
-                raise FeedChanged(f"{day}: prices {step} s apart, or off their grid")
+                raise FeedChanged(f"{day}: prices are {step} s apart, or not aligned")
             by_day[day] = _RESOLUTIONS[step]
     return by_day
 
@@ -110,13 +110,13 @@ def _instant(ts: object) -> int:
 def _require_licence(answer: dict[str, Any]) -> None:
     terms = answer.get("license_info")
     if not isinstance(terms, str) or not _FREE.match(terms.strip()):
-        raise NotLicensed(f"not CC BY: {str(terms)[:120]}")
+        raise NotLicensed(f"licence is not CC BY: {str(terms)[:120]}")
 
 
 def _refusal(detail: object) -> NotPublished | FeedChanged:
     reason = str(detail)[:200]
     nothing = re.search(r"no (data|content|price)|not found", reason, re.IGNORECASE)
-    return NotPublished(reason) if nothing else FeedChanged(f"refused: {reason}")
+    return NotPublished(reason) if nothing else FeedChanged(f"request rejected: {reason}")
 
 
 def requests(days: Sequence[MarketDay], now: int) -> list[Request]:

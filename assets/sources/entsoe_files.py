@@ -93,7 +93,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
         if zone is None or "BZN" not in kinds or contract != "Day-ahead" or sequence not in ("", "1"):
             continue
         if currency not in CURRENCIES.get(zone, ("EUR",)):
-            raise FeedChanged(f"prices of {zone} in {currency[:10]!r}")
+            raise FeedChanged(f"prices for {zone} are in {currency[:10]!r}")
         newest.add((zone, f"{currency}/MWh"), (price,), *when)
     return newest.rows_of(Metric.PRICE)
 
@@ -191,10 +191,10 @@ def _cells(body: bytes, *names: str) -> Iterator[tuple[str, ...]]:
         if is_ours(line):
             cells = line.rstrip("\n").split("\t")
             if len(cells) != len(header):
-                raise FeedChanged(f"{len(cells)} cells under {len(header)} columns")
+                raise FeedChanged(f"a line has {len(cells)} cells; the header has {len(header)}")
             yield named(cells)
     if line and not line.endswith("\n"):
-        raise FeedChanged("cut: the last line does not end")
+        raise FeedChanged("the file is truncated: the last line is incomplete")
 
 
 def follow(log: bytes, request: Request) -> list[Request]:
@@ -208,11 +208,11 @@ def follow(log: bytes, request: Request) -> list[Request]:
             key, file = (int(year), int(month)), (folder, name, exported)
             files[key] = max(files.get(key, ("", "", "")), file, key=lambda file: _version(file[0]))
     if not files:
-        raise FeedChanged(f"the export log names no folder {product}_r...")
+        raise FeedChanged(f"the export log has no folder {product}_r...")
     asked = [MarketDay(day, TZ) for day in request.days]
     wanted = sorted({key for day in asked for key in _months_of(day)} & files.keys())
     if not wanted:
-        raise NotPublished("no file of these months yet")
+        raise NotPublished("no file for these months yet")
     questions = []
     for key in wanted:
         folder, name, exported = files[key]

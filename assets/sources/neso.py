@@ -104,7 +104,7 @@ def parse_forecast(body: bytes, request: Request) -> Rows:
         if intensity.get("actual") is not None:
             rows.dropped[OVER] += 1
             if rows.dropped[OVER] > 1:
-                raise FeedChanged("actual values in a forecast")
+                raise FeedChanged("a forecast contains actual values")
         elif foreseen is not None:
             starts.append(ts)
             values.append(foreseen)
@@ -147,14 +147,14 @@ def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
     if isinstance(entries, dict):
         entries = [entries]
     if not entries:
-        raise NotPublished("no half hour in the answer")
+        raise NotPublished("the response has no half hours")
     return [(entry, _start(entry)) for entry in entries]
 
 
 def _start(entry: object) -> int:
     start, end = utc_stamp(member(entry, "from")), utc_stamp(member(entry, "to"))
     if end - start != HALF_HOUR or start % HALF_HOUR:
-        raise FeedChanged(f"{iso(start)}..{iso(end)} is no half hour")
+        raise FeedChanged(f"{iso(start)} to {iso(end)} is not a half hour")
     return start
 
 

@@ -39,17 +39,17 @@ def parse(body: bytes, request: Request) -> Rows:
     """
     lines = no_html(text_of(body)).split()
     if not lines or lines[0] != "MARGINALPDBC;":
-        raise FeedChanged(f"begins with {''.join(lines[:1])[:40]!r}")
+        raise FeedChanged(f"unexpected first line {''.join(lines[:1])[:40]!r}")
     if lines.count("*") != 1:
-        raise FeedChanged("cut: no line of an asterisk")
+        raise FeedChanged("the file is truncated: the final asterisk line is missing")
     cells = [
         line.rstrip(";").split(";") if line.count(";") == 6 else _refuse(line) for line in lines[1:] if line != "*"
     ]
     if not cells:
-        raise FeedChanged("no period")
+        raise FeedChanged("the file has no periods")
     periods = sorted(row[3] for row in cells)
     if len({tuple(row[:3]) for row in cells}) != 1 or periods != sorted(map(str, range(1, len(cells) + 1))):
-        raise FeedChanged("periods of more than one day, or not counted from 1")
+        raise FeedChanged("periods cover more than one day, or do not start at 1")
     day = _day(cells[0])
     step = (day.end - day.start) // len(cells)
     if step not in _RESOLUTIONS or step * len(cells) != day.end - day.start:
@@ -71,7 +71,7 @@ def _day(row: Sequence[str]) -> MarketDay:
     try:
         return MarketDay(date(int(row[0]), int(row[1]), int(row[2])), TZ)
     except ValueError:
-        raise FeedChanged(f"{';'.join(row[:3])[:40]!r} is no date") from None
+        raise FeedChanged(f"{';'.join(row[:3])[:40]!r} is not a date") from None
 
 
 def requests(days: Sequence[MarketDay], now: int) -> list[Request]:

@@ -77,7 +77,7 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
     rows = _parse("total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), body, request)
     starts = {ts for readings in rows.readings.values() for ts in readings.ts}
     if len(starts) > 1 and not any(ts % HOUR for ts in starts):
-        raise FeedChanged("every price begins on the hour: those of rt_hrl_lmps, not of five minutes")
+        raise FeedChanged("every price starts on the hour: rt_hrl_lmps instead of five-minute prices")
     return rows
 
 
@@ -93,7 +93,7 @@ def _parse(price: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
     prices: list[float] = []
     own = [item for item in items if _is_ours(item)]
     if not own:
-        raise FeedChanged(f"no price of {HUB}")
+        raise FeedChanged(f"no price for {HUB}")
     for item in own:
         stamp, value = member(item, "datetime_beginning_utc"), reading(member(item, price), price)
         if value is None or item.get("row_is_current") is False:
@@ -112,7 +112,7 @@ def _parse(price: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
 def _is_ours(item: object) -> bool:
     """Whether an item is a price of our node. Raises FeedChanged for one without its node."""
     if not isinstance(item, dict) or ("pnode_id" not in item and "pnode_name" not in item):
-        raise FeedChanged("an item without its node")
+        raise FeedChanged("an item has no node")
     return bool(item.get("pnode_id", PNODE) == PNODE and item.get("pnode_name", HUB) == HUB)
 
 
@@ -131,16 +131,16 @@ def _page(body: bytes, request: Request) -> tuple[list[Any], int]:
     answer = json_of(body)
     items, total = member(answer, "items", list), member(answer, "totalRows", int)
     if not total:
-        raise NotPublished("no rows for these days")
+        raise NotPublished("no rows for these days yet")
     if not items or len(items) > total:
-        raise FeedChanged(f"{len(items)} items of {total}")
+        raise FeedChanged(f"{len(items)} of {total} items")
     # Stale pages out of a cache have been seen: an answer repeats what it was asked.
     specification = answer.get("searchSpecification")
     row = specification.get("startRow") if isinstance(specification, dict) else None
     if row is not None and "startRow" in dict(request.params) and row != _first_row(request):
-        raise FeedUnavailable(f"the page from row {row} instead of {_first_row(request)}")
+        raise FeedUnavailable(f"got the page that starts at row {row}; expected row {_first_row(request)}")
     if request.part and request.part.rpartition(" of ")[2] != str(total):
-        raise FeedUnavailable(f"this page counts {total} rows, the one before it {request.part}")
+        raise FeedUnavailable(f"this page reports {total} rows, the previous one {request.part}")
     return items, total
 
 

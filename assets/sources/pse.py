@@ -45,7 +45,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
     for day, prices in days.items():
         rates = proved_rates([grosze for _, grosze in prices])
         if not rates:
-            raise FeedChanged(f"{day}: no rate makes whole cents of all prices")
+            raise FeedChanged(f"{day}: no exchange rate turns all prices into whole cents")
         if len(rates) > 1:
             rows.dropped["prices in PLN of a day whose rate is not proved"] += len(prices)
             continue
@@ -69,7 +69,7 @@ def _cents(grosze: Any, rate: Any) -> Any:
 def _grosze(price: float) -> int:
     grosze = round(price * 100)
     if abs(grosze - price * 100) > 1e-6 * max(1.0, abs(price)):
-        raise FeedChanged(f"csdac_pln {price} is no whole grosz")
+        raise FeedChanged(f"csdac_pln {price} is not a whole number of grosze")
     return grosze
 
 
@@ -87,14 +87,14 @@ def _entries(body: bytes) -> list[dict[str, Any]]:
     """The body's entries. Raises NotPublished for none."""
     entries: list[dict[str, Any]] = member(json_of(body), "value", list)
     if not entries:
-        raise NotPublished("no row in the answer")
+        raise NotPublished("the response has no rows")
     return entries
 
 
 def _start(entry: dict[str, Any]) -> int:
     end = iso_instant(member(entry, "dtime_utc", str))
     if end % QUARTER:
-        raise FeedChanged(f"{entry['dtime_utc'][:40]!r} ends no quarter hour")
+        raise FeedChanged(f"{entry['dtime_utc'][:40]!r} is not the end of a quarter hour")
     return end - QUARTER
 
 
@@ -104,7 +104,7 @@ def follow(body: bytes, request: Request) -> list[Request]:
     if link is None:
         return []
     if not isinstance(link, str) or not link.startswith(f"https://{HOST}/api/"):
-        raise FeedChanged(f"a next page elsewhere: {str(link)[:80]!r}")
+        raise FeedChanged(f"the next page is on another host or path: {str(link)[:80]!r}")
     return [Request(request.feed, link, days=request.days, zone="PL", part=link.partition("?")[2][:80], ext="json")]
 
 

@@ -56,7 +56,10 @@ def doctor() -> int:
     is_bad = any(grave for _, grave in faults)
     is_empty = not any(health.load(pipeline.storage, code) for code in pipeline.sources)
     if is_empty:
-        print("nothing is ingested yet: `emds up` fills 35 days, `emds backfill --days 35 --dry-run` says how long")
+        print(
+            "No data has been ingested yet. Run `emds up` to fetch 35 days; `emds backfill --days 35 --dry-run` "
+            "estimates how long it takes."
+        )
     for source in pipeline.sources.values():
         print(f"{source.code:15} {_credentials(pipeline, source)}")
         if source.code not in pipeline.configured:
@@ -83,7 +86,7 @@ def _open() -> tuple[PipelineContext, list[Fault]]:
 def disk_faults(local: Path) -> list[Fault]:
     """Return that a disk is nearly full."""
     free = shutil.disk_usage(local).free
-    text = f"{free / 1e6:.0f} MB are free in {local}: make room, or set EMDS_RAW_RETENTION_DAYS lower"
+    text = f"Only {free / 1e6:.0f} MB are free in {local}. Free up space, or lower EMDS_RAW_RETENTION_DAYS."
     return [(text, False)] if free < LEAST_FREE_BYTES else []
 
 
@@ -96,7 +99,7 @@ def _credentials(pipeline: PipelineContext, source: Source) -> str:
         need = f"needs {missing}" if missing else "has its credentials" if source.required_env else "needs no key"
         return f"{pipeline.mode}; live it {need}"
     kept_out = source.withheld and source.code not in pipeline.rights
-    return "configured (withheld: not named in EMDS_REDISTRIBUTABLE_SOURCES)" if kept_out else "configured"
+    return "configured (withheld: not listed in EMDS_REDISTRIBUTABLE_SOURCES)" if kept_out else "configured"
 
 
 def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
@@ -127,13 +130,16 @@ def _partitions(pipeline: PipelineContext) -> Iterator[Fault]:
 
     instance = recording.instance(pipeline.storage.local)
     if instance is None:
-        yield "Dagster's storage cannot be opened", True
+        yield "Dagster's storage cannot be opened. Check EMDS_DAGSTER_POSTGRES_URL and EMDS_HOME/dagster.", True
         return
     with instance:
         lines = list(unmarked(instance, pipeline))
     yield from ((line, False) for line in lines)
     if lines:
-        yield "`emds rebuild --start D` records those that were asked for, `emds backfill` asks for the others", False
+        yield (
+            "To record them, run `emds rebuild --start D`. For days that were never fetched, run `emds backfill`.",
+            False,
+        )
 
 
 def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[str]:
@@ -151,24 +157,24 @@ def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[s
         rows = stored_days.read(pipeline.storage, feed, {month for day in days for month in months(day.window)})
         for day in days:
             if count := stored_days.of_day(rows, feed, day).rows:
-                yield f"{feed.id} {day}: {count} rows held, but not materialised in Dagster"
+                yield f"{feed.id} {day}: {count} rows stored, but not materialised in Dagster"
 
 
 def access_faults(settings: Settings, mode: str) -> Iterator[Fault]:
     """Yield what is wrong with payments and client addresses."""
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
         yield (
-            "EMDS_RPC_URL is not set: NO PAYMENTS ARE TAKEN. Without a Base node nobody can tell whether a payment "
-            "whose settlement was not answered was charged.",
+            "EMDS_RPC_URL is not set, so payments are off. Set it to a Base node: without one, emds cannot find out "
+            "whether a payment was charged when a facilitator fails to respond.",
             True,
         )
     if settings.pay_to and mode in LIVE_MODES and not settings.facilitators:
-        yield "EMDS_PAY_TO is set without EMDS_FACILITATOR_URLS: no payments are taken.", True
+        yield "EMDS_PAY_TO is set but EMDS_FACILITATOR_URLS is not, so payments are off. Set both.", True
     is_public = settings.base_url.startswith("https:") and not is_loopback(settings.base_url)
     if not settings.trusted_proxies and is_public:
         yield (
-            "EMDS_BASE_URL is https and EMDS_TRUSTED_PROXIES is empty: if a proxy terminates TLS, list its address, or "
-            "all clients count as one.",
+            "EMDS_BASE_URL uses https but EMDS_TRUSTED_PROXIES is empty. If a proxy terminates TLS, add its address; "
+            "otherwise all clients share one rate limit.",
             False,
         )
 

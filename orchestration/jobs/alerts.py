@@ -53,7 +53,9 @@ def alerts(context: dg.SensorEvaluationContext, warehouse: dg.ResourceParam[Pipe
     try:
         outcome = f"{look(context.instance, warehouse, webhook, outages)} messages sent"
     except requests.RequestException as error:  # the address may hold a token, which the error's text would repeat
-        outcome = f"EMDS_ALERT_WEBHOOK did not take a message ({type(error).__name__}); the next look sends it again"
+        outcome = (
+            f"EMDS_ALERT_WEBHOOK did not accept a message ({type(error).__name__}); it is sent again at the next check"
+        )
     context.update_cursor(json.dumps(asdict(outages)))
     return dg.SkipReason(outcome)
 

@@ -48,7 +48,7 @@ def fail_started(instance: dg.DagsterInstance) -> int:
     started = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
     dead = [run for run in started if not _has_process(instance, run)]
     for run in dead:
-        instance.report_run_failed(run, "Its process is gone: its code server or the machine stopped.")
+        instance.report_run_failed(run, "The process of this run ended because its code server or machine stopped.")
     free_slots(instance)
     return len(dead)
 

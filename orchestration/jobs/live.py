@@ -51,7 +51,7 @@ class TimeLimit:
     def ask(self, request: Request) -> Fetched:
         """Ask as the session does. Raises FeedUnavailable once the time is over."""
         if time.monotonic() >= self.end:
-            raise FeedUnavailable("no time is left in this run; the next one asks again", kind="paused")
+            raise FeedUnavailable("the run has no time left; the next run fetches this feed", kind="paused")
         return self.session.ask(request)
 
 

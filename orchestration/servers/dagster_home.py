@@ -28,7 +28,7 @@ def dagster_home(home: Path) -> Path:
     settings = PipelineSettings.from_environ(os.environ)
     address = settings.dagster_postgres_url
     if settings.run_image and not address:
-        raise StorageError(f"EMDS_RUN_IMAGE needs {POSTGRES}: containers have no SQLite file in common")
+        raise StorageError(f"EMDS_RUN_IMAGE requires {POSTGRES}, because containers cannot share an SQLite file")
     wanted, file = _configuration(bool(address), bool(settings.run_image)), folder / "dagster.yaml"
     present = file.read_text() if file.exists() else ""
     if not present or _is_ours(present):
@@ -37,7 +37,7 @@ def dagster_home(home: Path) -> Path:
             scratch.write_text(wanted)
             scratch.replace(file)
     elif address and POSTGRES not in present:
-        raise StorageError(f"{POSTGRES} is set, but {file} is your own and does not read it (docs/fleet.md)")
+        raise StorageError(f"{POSTGRES} is set, but your own {file} does not use it; see docs/fleet.md")
     if address:
         os.environ[POSTGRES] = address
     os.environ["DAGSTER_HOME"] = str(folder)

@@ -44,7 +44,7 @@ def check_settings() -> None:
     Settings.from_environ(os.environ)
     workers = os.environ.get("WEB_CONCURRENCY", "1")
     if not (workers.isascii() and workers.isdigit() and 1 <= int(workers) <= 1000):
-        raise StorageError("WEB_CONCURRENCY is not a number of workers from 1 to 1000")
+        raise StorageError("WEB_CONCURRENCY must be a number of workers from 1 to 1000")
 
 
 def prepare() -> None:
@@ -106,7 +106,9 @@ def require_free(port: int, option: str = "--port", host: str = "0.0.0.0") -> No
             probe.bind((host, port))
         except OSError as error:
             if error.errno in (errno.EADDRINUSE, errno.EACCES):  # the server itself names a host that is wrong
-                raise StorageError(f"port {port} is taken ({error.strerror}): choose another with {option}") from None
+                raise StorageError(
+                    f"port {port} is already in use ({error.strerror}); choose another port with {option}"
+                ) from None
 
 
 def serve(port: int, host: str = LOOPBACK) -> int:

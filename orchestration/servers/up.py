@@ -92,7 +92,9 @@ def lock(local: Path) -> IO[str]:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         stream.seek(0)
-        raise StorageError(f"emds up runs over {local} already, process {stream.read(20).strip()}") from None
+        raise StorageError(
+            f"emds up is already running for {local} (process {stream.read(20).strip()}); stop it first"
+        ) from None
     except OSError as error:
         raise as_storage_error(error) from None
     os.ftruncate(stream.fileno(), 0)
@@ -126,7 +128,7 @@ def _start_api(servers: Servers, filling: Sequence[str], home: Home, host: str, 
     servers.start("api", serve.command(port, host))
     _wait(servers, f"{base}/readyz", lambda: _answers(f"{base}/readyz"))
     if fill in servers.running:
-        print(f"API:     {base}   serves the zones that are in; the rest follows", flush=True)
+        print(f"API: {base} (zones become available as they are filled)", flush=True)
     while fill in servers.running:
         servers.require_all()
         time.sleep(0.2)
@@ -186,7 +188,7 @@ def _wait(servers: Servers, what: str, is_ready: Callable[[], bool]) -> None:
     while not is_ready():
         servers.require_all()
         if time.monotonic() > deadline:
-            raise StorageError(f"{what} did not answer within {READY_WITHIN_S:.0f} s")
+            raise StorageError(f"{what} did not respond within {READY_WITHIN_S:.0f} s; see its log")
         time.sleep(0.1)
 
 
@@ -269,7 +271,7 @@ class Servers:
             elif code is not None:
                 text = server.log.read_bytes()[-2000:].decode(errors="replace").rstrip() if server.log else ""
                 log = f"\n-- {server.log}\n{text}" if server.log else ""
-                raise StorageError(f"{server.name} ended ({code}){log}")
+                raise StorageError(f"{server.name} exited with code {code}{log}")
             with logged("logs"):
                 if server.log and server.log.stat().st_size > MOST_LOG_BYTES:
                     shutil.copyfile(server.log, server.log.with_suffix(".log.1"))

@@ -34,7 +34,7 @@ try:
     import obstore
     from obstore.store import LocalStore, ObjectStore
 except ImportError:
-    raise StorageError("publishing files needs the package obstore: install emds[bucket]") from None
+    raise StorageError("publishing files requires the package obstore; run pip install 'emds[bucket]'") from None
 
 _TRIES = 8
 
@@ -53,7 +53,7 @@ def open_target(address: str) -> Target:
         place.mkdir(parents=True, exist_ok=True)
         return Target(LocalStore(place), place / "lock")
     except OSError as error:
-        raise StorageError(f"{place} is no folder, and cannot be made one: {error.strerror}") from None
+        raise StorageError(f"cannot create the folder {place}: {error.strerror}") from None
 
 
 class Target:
@@ -103,7 +103,7 @@ class Target:
                     continue
                 self._name(publication)
                 return True
-        raise StorageError(f"{POINTER} cannot be written: another publisher was first {_TRIES} times")
+        raise StorageError(f"cannot write {POINTER}: another publication won {_TRIES} times; run `emds publish` again")
 
     def sweep(self, prefixes: Iterable[str], is_over: Callable[[str, float], bool]) -> int:
         """Remove what lies below some prefixes and is over, by its key and its age in seconds; return how many."""

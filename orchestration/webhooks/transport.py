@@ -51,11 +51,11 @@ def post(url: str, headers: dict[str, str], body: bytes, private: bool, total_s:
     try:
         status = answer.result(total_s)
     except TimeoutError:
-        raise NotDelivered("no answer in time") from None
+        raise NotDelivered("no response before the timeout") from None
     except (OSError, http.client.HTTPException, ValueError) as fault:
         raise NotDelivered(f"connection failed: {type(fault).__name__}") from None
     if not 200 <= status < 300:
-        raise NotDelivered(f"answered {status}")
+        raise NotDelivered(f"returned {status}")
 
 
 def signed(secret: str, message: str, body: bytes, at: int) -> dict[str, str]:

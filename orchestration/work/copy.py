@@ -27,10 +27,10 @@ def copy(source: Storage, target: Storage) -> tuple[int, int]:
     and where a file cannot be copied.
     """
     if modes.get(source) is None:
-        raise StorageError(f"{source} holds no warehouse")
+        raise StorageError(f"{source} does not contain a warehouse")
     modes.check_release(source)
     if target.stat(layout.MODE) is not None:
-        raise StorageError(f"{target} holds a warehouse already: name an empty place")
+        raise StorageError(f"{target} already contains a warehouse; use an empty folder or bucket")
     copied = 0
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for _ in range(_MOST_PASSES):

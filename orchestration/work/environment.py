@@ -56,19 +56,20 @@ class PipelineSettings:
         feeds, since, raw_retention_days, webhook = (text(environ, name) for name in names)
         rights, known = words(environ, "EMDS_REDISTRIBUTABLE_SOURCES"), sources()
         if feeds and feeds not in MODES:
-            raise StorageError(f"EMDS_FEEDS={feeds[:40]}: one of {', '.join(MODES)}")
+            raise StorageError(f"EMDS_FEEDS={feeds[:40]} is not valid; use one of {', '.join(MODES)}")
         if unknown := {*rights} - {*known}:
             raise StorageError(
-                f"EMDS_REDISTRIBUTABLE_SOURCES names no source: {', '.join(sorted(unknown))}; known: {', '.join(known)}"
+                f"EMDS_REDISTRIBUTABLE_SOURCES contains unknown sources: {', '.join(sorted(unknown))}; "
+                f"use {', '.join(known)}"
             )
         if not (raw_retention_days.isascii() and raw_retention_days.isdigit() and int(raw_retention_days) <= 36600):
-            raise StorageError(f"EMDS_RAW_RETENTION_DAYS={raw_retention_days[:20]}: a number of days")
+            raise StorageError(f"EMDS_RAW_RETENTION_DAYS={raw_retention_days[:20]} is not valid; use a number of days")
         if webhook and urlsplit(webhook).scheme not in ("http", "https"):
-            raise StorageError("EMDS_ALERT_WEBHOOK is not an http(s) address")
+            raise StorageError("EMDS_ALERT_WEBHOOK must be an http or https URL")
         try:
             first_day = date.fromisoformat(since) if since else None
         except ValueError:
-            raise StorageError(f"EMDS_START_DATE={since[:40]}: a market day such as 2026-01-01") from None
+            raise StorageError(f"EMDS_START_DATE={since[:40]} is not valid; use a date such as 2026-01-01") from None
         return cls(
             home=home.from_environ(environ),
             feeds=feeds or None,
@@ -88,7 +89,7 @@ def _postgres(address: str) -> str:
     if not address:
         return ""
     if scheme.partition("+")[0] not in ("postgres", "postgresql") or not rest:
-        raise StorageError("EMDS_DAGSTER_POSTGRES_URL is not postgresql://user:password@host/database")
+        raise StorageError("EMDS_DAGSTER_POSTGRES_URL must be postgresql://user:password@host/database")
     return f"postgresql+psycopg2://{rest}"
 
 
@@ -111,7 +112,7 @@ def open_context(
 
         if is_simulated(recordings):  # a recorded warehouse states its sources' licences
             raise StorageError(
-                f"{recordings} holds answers of simulated publishers: a warehouse holds recordings of real ones"
+                f"{recordings} contains responses of simulated publishers; a recorded warehouse accepts only real ones"
             )
     storage = settings.home.open_to_write()
     if isinstance(storage, Bucket) and storage.stat(layout.MODE) is None:

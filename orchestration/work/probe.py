@@ -38,8 +38,9 @@ from warehouse.store.storage import Folder
 from warehouse.version import __version__
 
 OPENINGS = {
-    "live": "live: asks the publishers' own hosts; nothing is written to the warehouse",
-    "simulated": "SIMULATED publishers: no network, no credentials; set EMDS_FEEDS=live to meet the real ones",
+    "live": "live: fetching from the publishers; the warehouse is not changed",
+    "simulated": "simulated publishers: no network or credentials needed. Set EMDS_FEEDS=live to fetch from the real "
+    "ones",
 }
 
 
@@ -47,7 +48,7 @@ def mode_of(settings: PipelineSettings) -> str:
     """Return EMDS_FEEDS, else the mode of the warehouse, else simulated. Raises StorageError for a recorded one."""
     mode = settings.feeds or modes.get(settings.home.open()) or "simulated"
     if mode not in OPENINGS:
-        raise StorageError(f"a {mode[:20]} warehouse has no publisher to ask: set EMDS_FEEDS=live or simulated")
+        raise StorageError(f"a {mode[:20]} warehouse has no publishers to fetch from; set EMDS_FEEDS=live or simulated")
     return mode
 
 

@@ -36,7 +36,7 @@ def counts() -> dict[str, int] | None:
         try:
             report = reconciler.read_transfers(settings.pay_to.lower())
         except ChainUnavailable as fault:
-            raise NotReconciled(f"the node does not answer: {fault}") from None
+            raise NotReconciled(f"the node is not responding: {fault}") from None
         credits, units = ledger.credits()
         return {**report, "credits": credits, "credit_units": units, "unknown": ledger.counts().get("unknown", 0)}
 

@@ -74,7 +74,9 @@ def _faults(storage: Storage, wanted: Collection[str] | None, checks: Mapping[st
         modes.get(storage)
     except StorageError:
         known = False
-        yield Fault(layout.MODE, "month files and kept bodies were not read: nobody knows whose rows they may hold")
+        yield Fault(
+            layout.MODE, "month files and raw responses were not checked, because the mode of the warehouse is unknown"
+        )
     for key, check in SINGLE.items():
         if wanted is None or key in wanted:
             yield from _of_file(storage, key, check)
@@ -91,7 +93,7 @@ def _faults(storage: Storage, wanted: Collection[str] | None, checks: Mapping[st
     yield from (Fault(key, damaged.GONE, movable=True) for key in manifest.missing(storage))
     for key in damaged.waiting(storage):
         reason, _, _ = (storage.get(layout.waiting(key)) or b"").decode().partition("\n")
-        yield Fault(key, f"waits for `emds repair`: {reason}")
+        yield Fault(key, f"is waiting for `emds repair`: {reason}")
     if wanted is None or "folder" in wanted:
         yield from (Fault("folder", line) for line in storage.unreadable())
 
@@ -106,7 +108,7 @@ def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
     except StorageError as error:
         yield Fault(key, str(error))
     except Exception as error:  # whatever a damaged file makes of its reader, the others are read
-        yield Fault(key, f"cannot be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
+        yield Fault(key, f"could not be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
 
 
 def _checksum(storage: Storage, key: str) -> None:
@@ -117,21 +119,21 @@ def _checksum(storage: Storage, key: str) -> None:
 
 def _require_history(storage: Storage, key: str, past: monthfile.Past | None) -> None:
     if past is not None and past.history is not None and storage.stat(past.history) is None:
-        raise DamagedFile(past.history, f"is gone, though {key} names it")
+        raise DamagedFile(past.history, f"is missing, but {key} refers to it")
 
 
 def _month(storage: Storage, key: str) -> None:
     if not layout.is_month_file(key):
-        raise StorageError("no month file")
+        raise StorageError("is not a valid month file name")
     metric, _, month, is_history = layout.of_series(key)
     versions, past = monthfile.month(storage, key)
     window = month_window(month)
     if len(versions) and not (window.start <= versions.ts.min() and versions.ts.max() < window.end):
-        raise StorageError("rows outside its month")
+        raise StorageError("contains rows of another month")
     if not np.array_equal(versions.order(), np.arange(len(versions))):
-        raise StorageError("rows out of order")
+        raise StorageError("rows are not sorted")
     if not is_history and metric not in YEARLY and (count := _overlaps(versions)):
-        raise StorageError(f"{count} rows overlap the one before")
+        raise StorageError(f"{count} rows overlap the previous row")
     _require_history(storage, key, past)
 
 
@@ -145,7 +147,7 @@ def _overlaps(versions: Versions) -> int:
 
 def _body(storage: Storage, key: str) -> None:
     if not raw.is_body(key):
-        raise StorageError("no kept body")
+        raise StorageError("is not a raw response")
     raw.opened(storage, key)
 
 
@@ -158,7 +160,7 @@ def _document(storage: Storage, key: str) -> None:
 
 def _quarantined(storage: Storage, key: str) -> None:
     if f"-{hashlib.sha256(storage.get(key) or b'').hexdigest()[:8]}." not in key:
-        raise DamagedFile(key, "its bytes are not those that were written")
+        raise DamagedFile(key, "does not match its checksum")
 
 
 def _accounts(storage: Storage, key: str) -> None:
@@ -167,14 +169,14 @@ def _accounts(storage: Storage, key: str) -> None:
     if not path.exists():
         return
     if not path.stat().st_size:
-        raise StorageError("is empty: restore it from a backup")
+        raise StorageError("is empty; restore it from a backup")
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
     except sqlite3.Error as error:
         lines = [str(error)]
     if lines != ["ok"]:
-        raise StorageError(f"is damaged, restore it from a backup: {'; '.join(lines)[:200]}")
+        raise StorageError(f"is damaged; restore it from a backup: {'; '.join(lines)[:200]}")
 
 
 SINGLE: Mapping[str, Check] = {
@@ -220,12 +222,12 @@ def repair(keys: Collection[str] = ()) -> int:
     lost = any(fault.key.startswith(layout.published()) for fault in movable)
     unpublished = refresh_all(pipeline) if lost else refresh_zones(pipeline, zones) if zones else []
     for key in sorted({*waiting} - {*damaged.waiting(storage)}):
-        print(f"{key}: made again from the kept bytes; `emds gaps` says what is missing")
+        print(f"{key}: rebuilt from the raw archive. Run `emds gaps` to see what is still missing.")
     months = {layout.series(*layout.of_series(fault.key)[:3]) for fault in found if layout.is_month_file(fault.key)}
     left = faults(storage, months.union(fault.key for fault in found)) if found else []
     for line in (*unpublished, *left):
         print(line)
-    print(f"{len(movable)} damaged files were set aside, {len(left)} faults are left")
+    print(f"{len(movable)} damaged files moved aside, {len(left)} problems remain")
     return 1 if left or unpublished else 0
 
 

@@ -290,7 +290,7 @@ def test_a_key_is_long_and_nowhere_in_the_database(tmp_path: Path) -> None:
 
 def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Keys) -> None:
     first, second, third = (sign_up(accounts, now=NOW + n) for n in range(3))
-    with pytest.raises(Problem, match="live keys"):
+    with pytest.raises(Problem, match="active keys"):
         sign_up(accounts, now=NOW + DAY)
     later = NOW + 10 * DAY
     accounts.reserve(digest_of(first), later - DAY)
@@ -298,7 +298,7 @@ def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Keys)
     fourth = sign_up(accounts, now=later)
     live = {key for key in (first, second, third, fourth) if accounts.usage(digest_of(key), later)}
     assert live == {first, third, fourth}
-    with pytest.raises(Problem, match="live keys"):
+    with pytest.raises(Problem, match="active keys"):
         sign_up(accounts, now=later)
 
 
@@ -353,7 +353,7 @@ def test_a_database_of_an_earlier_release_keeps_its_rows_through_a_step(accounts
     migrate(engine, (*STEPS, _add_note))
     assert "note" in {column["name"] for column in inspect(engine).get_columns("keys")}
     engine.dispose()
-    with pytest.raises(AccountsUnavailable, match="this release knows"):
+    with pytest.raises(AccountsUnavailable, match="this release supports up to"):
         Database(accounts_url).open()
     engine = open_engine(accounts_url)
     with engine.begin() as connection:

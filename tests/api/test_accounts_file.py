@@ -87,7 +87,7 @@ def test_a_file_of_an_older_release_keeps_its_keys_counts_and_payments(tmp_path:
     assert (entry.state, entry.tx, entry.log_index) == ("settled", "0x" + f"{2:064x}", None)
     for _ in range(2):
         sign_ups.sign_up(accounts.database, "ADA@example.org", "x", NOW)
-    with pytest.raises(Problem, match="live keys"):
+    with pytest.raises(Problem, match="active keys"):
         sign_ups.sign_up(accounts.database, "ada+other@example.org", "x", NOW)
     accounts.database.close()
     Database(f"sqlite:///{path}").open()  # a second start finds it done

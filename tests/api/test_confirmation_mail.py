@@ -1,4 +1,4 @@
-"""A key that opens once the link in its mail was opened, and the mail server that sends it."""
+"""A key that opens once the link in the confirmation e-mail was opened, and the mail server that sends it."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def test_a_key_opens_once_its_mails_link_was_opened(mailbox: Mailbox) -> None:
     assert (answer.status_code, answer.json["confirmed"]) == (201, False)
     key = answer.json["api_key"]
     refused = service.get(X_API_Key=key)
-    assert (refused.status_code, "link in its mail" in refused.json["detail"]) == (401, True)
-    assert "link in its mail" in service.http.get("/v1/usage", headers={"X-API-Key": key}).json["detail"]
+    assert (refused.status_code, "link in the confirmation e-mail" in refused.json["detail"]) == (401, True)
+    assert "link in the confirmation e-mail" in service.http.get("/v1/usage", headers={"X-API-Key": key}).json["detail"]
     (mail,) = mailbox.mails
     assert "To: a@example.org" in mail
     assert key not in mail
@@ -108,7 +108,7 @@ def test_sign_ups_that_others_make_in_my_name_send_five_mails_an_hour_and_do_not
     theirs = [answer.json["api_key"] for answer in answers]
     mine = service.sign_up(client="198.51.100.1").json
     assert (mine["confirmed"], len(mailbox.mails)) == (False, 5)
-    assert "with this key in Authorization: Bearer" in mine["next_step"]
+    assert "with the key as Authorization: Bearer" in mine["next_step"]
     other = service.sign_up("b@example.org", client="198.51.100.1").json
     link_to_b, _ = mailbox.link(), mailbox.mails.pop()
     assert service.http.get(link_to_b, headers={"X-API-Key": mine["api_key"]}).json["email"] == "b@example.org"

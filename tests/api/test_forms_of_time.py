@@ -53,22 +53,25 @@ FORMS = {
     "this month": "2026-02-28T23:00:00Z",
     "last-month": "2026-01-31T23:00:00Z",
     # Mistakes, each with its own sentence.
-    "1774828800000": "1774828800000 looks like milliseconds: give seconds, 1774828800",
-    "86400": "86400 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
-    "202603": "202603 is no time: Unix seconds are at least 100000000, a year has four digits and a date eight",
-    "2026-02-30": "'2026-02-30' is no time: day is out of range for month",
-    "2026-W54": "'2026-W54' is no time: Invalid week: 54",
-    "P1M": "'P1M' is no time; takes",
-    "30.03.2026": "'30.03.2026' is no time: write a date as year, month, day, 2026-11-20",
-    "24h": "'24h' is no time: a length back from now begins with a minus, -24h",
-    "2026-03-30T02:00 Europe/Berlin": "give an offset such as +01:00 in place of a time zone's name",
-    "2026-03-30T02:00+26:00": "is no time: hour must be in 0..23",
-    "1969": "'1969' is no time: it lies outside 1970 to 9999",
-    "soon": "'soon' is no time; takes Unix seconds, ISO 8601 (2026-11-20T06:00Z; without an offset: the zone's civil",
+    "1774828800000": "1774828800000 looks like milliseconds; send seconds: 1774828800",
+    "86400": "86400 is not a valid time; Unix seconds start at 100000000, a year has four digits and a date eight",
+    "202603": "202603 is not a valid time; Unix seconds start at 100000000, a year has four digits and a date eight",
+    "2026-02-30": "'2026-02-30' is not a valid time: day is out of range for month",
+    "2026-W54": "'2026-W54' is not a valid time: Invalid week: 54",
+    "P1M": "'P1M' is not a valid time. Use",
+    "30.03.2026": "'30.03.2026' is not a valid time. Write dates as YYYY-MM-DD, for example 2026-11-20",
+    "24h": "'24h' is not a valid time. To count back from now, add a minus sign: -24h",
+    "2026-03-30T02:00 Europe/Berlin": "Use an offset such as +01:00 instead of a time zone name",
+    "2026-03-30T02:00+26:00": "is not a valid time: hour must be in 0..23",
+    "1969": "'1969' is not a valid time: it is outside the years 1970 to 9999",
+    "soon": "'soon' is not a valid time. Use Unix seconds; an ISO 8601 time such as 2026-11-20T06:00Z (local",
 }
 WINDOWS = {
-    ("now", "now"): "is not before end, 2026-03-30T12:10:00Z, which is exclusive: give a later end",
-    ("2026-03-29", "2026-03-28"): "2026-03-28T23:00:00Z is not before end, 2026-03-27T23:00:00Z, which is exclusive",
+    ("now", "now"): "must be before end, which is not included: got 2026-03-30T12:10:00Z and 2026-03-30T12:10:00Z",
+    (
+        "2026-03-29",
+        "2026-03-28",
+    ): "must be before end, which is not included: got 2026-03-28T23:00:00Z and 2026-03-27T23:00:00Z",
 }
 
 
@@ -125,7 +128,7 @@ def test_civil_time_of_several_zones_is_that_which_they_share(
     client: Any, key: dict[str, str], way: Any, form: str
 ) -> None:
     assert way(client, key, "DE-LU,FR", start=form) == way(client, key, "DE-LU", start=form)
-    assert "start: is not the same instant in DE-LU and GB: give an offset, such as 2026-11-20T00:00Z, or ask for " in (
+    assert "start: is a different time in DE-LU and GB; add an offset, for example 2026-11-20T00:00Z, or request " in (
         way(client, key, "DE-LU,GB,FR", start=form)
     )
 
@@ -177,17 +180,17 @@ NAMES = {
     "Österreich": "AT",
     "Grossbritannien": "GB",
     "Pays-Bas": "NL",
-    "Schweden": "Schweden is not one zone: this service has SE-3 of it.",
-    "États-Unis": "États-Unis is not one zone: this service has US-CAISO, US-ERCOT,",
-    "Autralia": "There is no zone 'Autralia'. Did you mean AU-NSW or AU-QLD or AU-VIC or AU-SA or AU-TAS?",
-    "Italy": "Italy is not one zone: this service has IT-NO of it.",
-    "NO": "NO is not one zone: this service has NO-2 of it.",
-    "Sweden": "Sweden is not one zone: this service has SE-3 of it. Not covered: SE-1, SE-2, SE-4.",
-    "Denmark": "Denmark is not one zone: this service has DK-1 of it. Not covered: DK-2.",
-    "Australia": "Australia is not one zone: this service has AU-NSW, AU-QLD, AU-VIC, AU-SA, AU-TAS of it.",
-    "USA": "USA is not one zone: this service has US-CAISO, US-ERCOT, US-PJM, US-MISO, US-NYISO, US-ISONE, US-SPP",
-    "Frence": "There is no zone 'Frence'. Did you mean FR?",
-    "Atlantis": "There is no zone 'Atlantis'.",
+    "Schweden": "Schweden has several zones; this service covers SE-3.",
+    "États-Unis": "États-Unis has several zones; this service covers US-CAISO, US-ERCOT,",
+    "Autralia": "Zone 'Autralia' does not exist. Did you mean AU-NSW or AU-QLD or AU-VIC or AU-SA or AU-TAS?",
+    "Italy": "Italy has several zones; this service covers IT-NO.",
+    "NO": "NO has several zones; this service covers NO-2.",
+    "Sweden": "Sweden has several zones; this service covers SE-3. Not covered: SE-1, SE-2, SE-4.",
+    "Denmark": "Denmark has several zones; this service covers DK-1. Not covered: DK-2.",
+    "Australia": "Australia has several zones; this service covers AU-NSW, AU-QLD, AU-VIC, AU-SA, AU-TAS.",
+    "USA": "USA has several zones; this service covers US-CAISO, US-ERCOT, US-PJM, US-MISO, US-NYISO, US-ISONE, US-SPP",
+    "Frence": "Zone 'Frence' does not exist. Did you mean FR?",
+    "Atlantis": "Zone 'Atlantis' does not exist.",
 }
 OTHER_COUNTRIES = """
 FI CZ IE SE4 NO1 DK2 IT-SUD Finland Finnland Finlande Ireland Irland Iceland Island Czechia Tschechien Tchéquie
@@ -205,15 +208,15 @@ PATHS = {
     "/v1/bulk/load/GB/2026-03.parquet": "Did you mean /v1/bulk/demand/GB/2026-03.parquet?",
     "/v1/price/NL,BE?start=-24h": "/v1/price?zones=NL,BE&start=-24h",
     "/v1/carbon_intensity/uk,GB": "/v1/carbon-intensity?zones=GB",
-    "/v1/price/NL,Atlantis": "There is no zone 'Atlantis'.",
-    "/v1/latest/NL,BE": "takes one zone. /v1/map/snapshot?zones=NL,BE returns the newest values of several",
+    "/v1/price/NL,Atlantis": "Zone 'Atlantis' does not exist.",
+    "/v1/latest/NL,BE": "accepts a single zone. /v1/map/snapshot?zones=NL,BE returns the latest values of several",
     "/v1": "The series are listed at /catalog",
     "/v1/": "The series are listed at /catalog",
     "/docs/": "The documentation is at /docs.",
     "/v1/forecast/FR": "Send kind=forecast to a series, such as /v1/demand/FR?kind=forecast.",
     "/v1/history/France": "Send start=-7d to a series, such as /v1/price/FR?start=-7d.",
     "/v1/statistics/FR": "Send stats=true to a series, such as /v1/price/FR?stats=true.",
-    "/v1/nonsense": "There is nothing at '/v1/nonsense'. /openapi.json lists every path.",
+    "/v1/nonsense": "No resource at '/v1/nonsense'. For all paths, see /openapi.json.",
 }
 
 
@@ -238,7 +241,7 @@ def test_a_name_of_a_zone(client: Any, key: dict[str, str], name: str) -> None:
 
 def test_another_country_is_not_taken_for_one_of_ours(client: Any) -> None:
     for name in OTHER_COUNTRIES.split():
-        assert client.get(f"/v1/price/{name}").get_json()["detail"] == f"There is no zone {name!r}."
+        assert client.get(f"/v1/price/{name}").get_json()["detail"] == f"Zone {name!r} does not exist."
 
 
 @pytest.mark.parametrize("path", PATHS)

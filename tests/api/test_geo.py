@@ -125,10 +125,10 @@ def test_a_line_belongs_to_both_its_zones(client: FlaskClient) -> None:
 @pytest.mark.parametrize(
     ("query", "parameter", "detail"),
     [
-        ("zone=GB,XX", "zone", "Zones are US-CAISO"),
-        ("fuel=uranium", "fuel", "takes nuclear, coal"),
-        ("min_mw=nan", "min_mw", "takes a number from 250"),
-        ("min_mw=249.9", "min_mw", "takes a number from 250"),
+        ("zone=GB,XX", "zone", "Use one of US-CAISO"),
+        ("fuel=uranium", "fuel", "use nuclear, coal"),
+        ("min_mw=nan", "min_mw", "must be a number from 250"),
+        ("min_mw=249.9", "min_mw", "must be a number from 250"),
         ("bbox=1,2,3", "bbox", "west,south,east,north in degrees"),
         ("bbox=1,5,3,2", "bbox", "south before north"),
         ("bbox=-200,0,0,1", "bbox", "-180 to 180"),
@@ -163,10 +163,10 @@ def test_the_zone_of_a_point_is_found(client: FlaskClient, point: str, zone: str
 def test_a_point_at_sea_is_404_and_a_wrong_one_400(client: FlaskClient) -> None:
     answer = client.get("/v1/geo/zones?at=45,-30")
     assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
-    assert "45,-30 lies in none" in answer.json["detail"]
+    assert "contains the point 45,-30" in answer.json["detail"]
     far = client.get("/v1/geo/zones?at=151.2,-33.9").json["errors"][0]["detail"]
-    assert far == "looks like longitude,latitude: latitude comes first, -33.9,151.2"
-    assert client.get("/v1/geo/zones?at=151.2,-133.9").json["errors"][0]["detail"].startswith("takes a latitude")
+    assert far == "looks like longitude,latitude; send latitude first: -33.9,151.2"
+    assert client.get("/v1/geo/zones?at=151.2,-133.9").json["errors"][0]["detail"].startswith("must be a latitude")
     for wrong in ("45", "45,x", "91,0", "0,181", "0,0,0", ""):
         assert client.get(f"/v1/geo/zones?at={wrong}").status_code == 400
 
@@ -210,7 +210,7 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
 def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
     """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes without a field, a table that points back at it."""
     header = bytes.fromhex("080000000400040004000000")
-    with pytest.raises(ValueError, match="without envelope or count"):
+    with pytest.raises(ValueError, match="has no envelope or feature count"):
         cut_flatgeobuf(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
 
 

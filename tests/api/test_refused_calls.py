@@ -121,10 +121,10 @@ def test_only_the_first_three_faults_have_a_hint(shared_market: Any) -> None:
 
 
 OTHER_NAMES = {
-    "api_key=emds_x": "a key does not belong in the URL. Send the key as `Authorization: Bearer emds_...`",
-    "key=emds_x": "a key does not belong in the URL",
-    "token=emds_x": "a key does not belong in the URL",
-    "access-token=emds_x": "a key does not belong in the URL",
+    "api_key=emds_x": "do not send a key in the URL. Send the key as `Authorization: Bearer emds_...`",
+    "key=emds_x": "do not send a key in the URL",
+    "token=emds_x": "do not send a key in the URL",
+    "access-token=emds_x": "do not send a key in the URL",
     "from=2026-11-20": "use start=-24h or start=2026-11-20",
     "to=2026-11-20": "use end=now or end=2026-11-21",
     "date=2026-11-20": "use start=2026-11-20&end=2026-11-21",

@@ -88,12 +88,15 @@ def test_the_reason_of_a_database_that_is_away_is_told_without_the_address() -> 
     engine = open_engine(ADDRESS)
     with pytest.raises(AccountsUnavailable) as caught, engine.connect():
         pass
-    assert str(caught.value) == "the accounts database (EMDS_DATABASE_URL) does not answer: Connection refused"
+    assert str(caught.value) == (
+        "The accounts database (EMDS_DATABASE_URL) is not responding: Connection refused. "
+        "Check that it is running and reachable."
+    )
     for words in (f"cannot connect by {ADDRESS}", "failed to resolve host 'cret@127.0.0.1'", "password s3cr\n t%"):
         assert server_reason(RuntimeError(words)) == "RuntimeError"
 
 
 def test_an_address_that_cannot_be_read_is_a_wrong_setting() -> None:
-    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be read: its port") as caught:
+    with pytest.raises(SettingsError, match="EMDS_DATABASE_URL cannot be parsed: its port") as caught:
         Settings.from_environ({"EMDS_DATABASE_URL": "postgresql://emds:s3cret@127.0.0.1:port/x"})
     assert "s3cret" not in str(caught.value)

@@ -105,7 +105,10 @@ def test_pages_by_cursor_give_every_row_once(ask: Any, market: Any, path: str, o
 
 def test_zones_are_required_and_spelling_is_forgiven(ask: Any) -> None:
     missing = ask("/v1/price?limit=1", 400).get_json()
-    assert missing["detail"] == "zones: required. The zones, with commas, or `all`: every zone that publishes it."
+    assert (
+        missing["detail"]
+        == "zones: is required. Zones separated by commas, or `all` for every zone that publishes the metric."
+    )
     everyone = ask("/v1/price?limit=1&zones=all").get_json()
     assert "US-PJM" not in everyone["zones"], "withheld"
     assert len(everyone["zones"]) == 24
@@ -137,7 +140,7 @@ def test_dates_mean_each_zones_own_days(ask: Any, metric: str, zones: list[str],
 
 def test_a_time_of_day_or_an_hour_needs_an_offset_over_several_clocks(ask: Any) -> None:
     for window in ("start=yesterday&interval=1h", "start=yesterday", "start=2026-03-29T06:00&interval=1d"):
-        assert "is not the same instant" in ask(f"/v1/demand?zones=GB,DE-LU&{window}", 400).get_json()["detail"]
+        assert "is a different time" in ask(f"/v1/demand?zones=GB,DE-LU&{window}", 400).get_json()["detail"]
 
 
 def test_each_zone_costs_a_call_and_a_key_counts_one(market: Any) -> None:

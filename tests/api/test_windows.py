@@ -65,7 +65,7 @@ def test_a_block_that_is_longer_than_between_is_refused_whatever_is_known(
         400,
         [("between", "out-of-range")],
     )
-    assert body["errors"][0]["detail"].startswith("lasts 2 hours, and the block ")
+    assert body["errors"][0]["detail"].startswith("lasts 2 hours, but the block ")
     assert ask(zone, between="23:00-01:00", slots=6)[0] == ask(zone, between="22:00-01:00")[0] == 200
 
 
@@ -77,7 +77,7 @@ def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) ->
     cost = body["cost"]
     assert (cost["unit"], cost["kwh"], cost["kw"]) == ("EUR", 22, 7.4)
     assert cost["value"] == pytest.approx(0.022 * body["mean"], abs=1e-4)
-    assert "tax are not known" in cost["note"]
+    assert "without tariff" in cost["note"]
 
 
 def vintage(rig: Any, published: int, values: list[float], zone: str = "AU-NSW") -> None:

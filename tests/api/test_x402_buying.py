@@ -199,7 +199,7 @@ def test_a_payment_beside_a_key_that_will_not_do_is_used(trade: Trade) -> None:
     refused = trade.http.get(PATH, headers={"Authorization": f"Bearer {key}"})
     assert refused.status_code == 429
     assert json.loads(base64.b64decode(refused.headers["PAYMENT-REQUIRED"]))["accepts"][0]["amount"] == "1000"
-    assert refused.json["detail"].endswith("A payment (x402) is taken now.")
+    assert refused.json["detail"].endswith("You can pay for this request now (x402).")
     wrong = trade.http.get(PATH, headers={"Authorization": "Bearer wrong"})
     assert wrong.status_code == 401
     assert "PAYMENT-REQUIRED" in wrong.headers
@@ -292,7 +292,7 @@ def test_what_fits_no_offer_is_402_with_its_reason(trade: Trade) -> None:
 
 
 _MALFORMED: list[Any] = [
-    ("not base64", lambda _: "!!!", "invalid_payload"),
+    ("must be base64", lambda _: "!!!", "invalid_payload"),
     ("not ASCII", lambda _: "Ã¼", "invalid_payload"),
     ("not JSON", lambda _: base64.b64encode(b"{x").decode(), "invalid_payload"),
     ("nothing in it", lambda _: buyer.header({}), "invalid_x402_version"),

@@ -50,7 +50,7 @@ MONTHLY = [
 
 def test_an_unknown_technology_stops_the_build(tmp_path: Path) -> None:
     fusion = (6099, "Diablo", "CISO", 300.0, "Fusion", 2030, "(OP) Operating", 35.2, -120.8)
-    with pytest.raises(ValueError, match="technology that we do not know: 'Fusion'"):
+    with pytest.raises(ValueError, match="unknown technology in EIA-860M: 'Fusion'"):
         eia860m.plants(monthly(tmp_path, [fusion]))
 
 
@@ -96,7 +96,7 @@ def test_the_command_writes_the_us_plants_of_the_workbook_beside_the_others(
 ) -> None:
     target = tmp_path / "plants.csv"
     monkeypatch.setattr(build, "PLANTS", target)
-    with pytest.raises(FileNotFoundError, match=r"has no \*_generator"):
+    with pytest.raises(FileNotFoundError, match=r"contains no \*_generator"):
         build.write_plants(tmp_path)
     monthly(tmp_path, MONTHLY)
     build.write_plants(tmp_path)
@@ -125,11 +125,11 @@ def test_a_workbook_of_another_layout_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "may_generator2026.xlsx"
     book = openpyxl.Workbook()
     book.save(path)
-    with pytest.raises(ValueError, match="no sheet Operating"):
+    with pytest.raises(ValueError, match='no sheet "Operating"'):
         eia860m.plants(path)
     book.active.title = "Operating"
     book.save(path)
-    with pytest.raises(ValueError, match="no column Plant ID"):
+    with pytest.raises(ValueError, match='no column "Plant ID"'):
         eia860m.plants(path)
 
 

@@ -60,7 +60,7 @@ def test_mixed_plants_add_up() -> None:
 def test_a_table_with_another_heading_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "plants_outside.csv"
     table.write_text("id,why\nx,y\n")
-    with pytest.raises(ValueError, match="has columns"):
+    with pytest.raises(ValueError, match="has the columns"):
         table_rows.read(Outside, table)
 
 

@@ -98,7 +98,7 @@ def test_free_tools_and_samples_are_limited_by_the_minute_and_listing_is_not(mak
 def test_without_accounts_samples_go_on_and_a_key_is_told_of_them_in_words_of_tools(make: Any, key: str) -> None:
     mcp = make(database_url="sqlite:////proc/none/accounts.sqlite")
     [part] = mcp.call("get_latest", zone="GB", api_key=key)["content"]
-    assert part["text"].endswith("Nothing was counted or charged; a call without a key gives a sample.")
+    assert part["text"].endswith("or call without a key to get a sample.")
     assert mcp.call("get_latest", zone="GB")["structuredContent"]["sample"] is True
 
 
@@ -106,7 +106,7 @@ def test_refused_tool_calls_are_limited(make: Any) -> None:
     mcp = make(free_calls_per_minute=3)
     mcp.app.extensions["emds"].gate._clock = lambda: 20_000.5 * DAY
     texts = [mcp.call("get_latest", MODERN, zone="XX")["content"][0]["text"] for _ in range(4)]
-    assert ["At most 3" in text for text in texts] == [False] * 3 + [True]
+    assert ["Limit reached: 3" in text for text in texts] == [False] * 3 + [True]
     assert mcp.call("get_latest", MODERN, zone="GB")["isError"]
 
 

@@ -61,7 +61,7 @@ def check_read(report: dict[str, Any]) -> None:
     assert report["resources"][:2] == ["emds://zones", "emds://catalogue"]
     assert report["prompts"] == ["market_briefing", "plan_flexible_load", "compare_zones"]
     assert report["page"] == "# The brief"
-    assert "electricity market of GB" in report["prompt"]
+    assert "electricity market in GB" in report["prompt"]
 
 
 def environ(key: str = "") -> dict[str, str]:

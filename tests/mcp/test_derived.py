@@ -74,7 +74,7 @@ def test_a_correction_is_told_by_series_and_span(corrected: Any) -> None:
     assert (price["first_time"], price["last_time"]) == (iso(YESTERDAY), iso(YESTERDAY + 1800))
     assert structured["new_rows_only"] == {"DE-LU": ["demand"]}
     assert "GB price: 2 rows changed, 0 withdrawn, 0 added; corrected within " + iso(YESTERDAY) in text
-    assert "New rows alone: DE-LU demand." in text
+    assert "Only new rows: DE-LU demand." in text
     rest = corrected.app.test_client().get("/v1/changes").json
     assert (structured["entries"], structured["next"]) == (rest["count"], rest["next"])
 

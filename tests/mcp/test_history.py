@@ -112,7 +112,7 @@ def test_where_a_limit_cuts_the_newest_rows_come_first(keyed: Any) -> None:
     assert whole == sorted(whole)
     cut = keyed.call("get_history", limit=3, **asked)
     assert cut["structuredContent"]["columns"]["time"] == whole[:-4:-1]
-    assert cut["content"][0]["text"].startswith("TRUNCATED to the newest rows. Older ones exist")
+    assert cut["content"][0]["text"].startswith("TRUNCATED: only the newest rows are shown. For the rest, call again")
     for limit, order, times in ((3, "asc", whole[:3]), (200, "asc", whole), (200, "desc", whole[::-1])):
         result = keyed.call("get_history", limit=limit, order=order, **asked)
         assert result["structuredContent"]["columns"]["time"] == times
@@ -121,10 +121,10 @@ def test_where_a_limit_cuts_the_newest_rows_come_first(keyed: Any) -> None:
 def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
     result = keyed.call("get_history", zone="GB", metric="price", as_of="1970-01-01T00:00:00Z")
     reason = result["structuredContent"]["reason"]
-    assert reason.startswith("None was known yet as of 1970-01-01T00:00:00Z")
+    assert reason.startswith("No data was known at 1970-01-01T00:00:00Z")
     assert reason in result["content"][0]["text"]
     past = keyed.call("get_history", zone="GB", metric="price", start="2020-01-01", end="2020-01-02")
-    assert past["structuredContent"]["reason"].startswith("Held are intervals from")
+    assert past["structuredContent"]["reason"].startswith("Data is available from")
     assert past["structuredContent"]["columns"] == {"time": [], "value": []}
 
 

@@ -133,7 +133,7 @@ def test_overdue_figures_cost_nothing(trade: Trade, monkeypatch: pytest.MonkeyPa
     payment = buyer.pay_v2(trade.offer())
     monkeypatch.setenv("EMDS_NOW", "2026-04-02T00:00:00Z")
     result = trade.pay("get_latest", payment)
-    assert result["content"][0]["text"].startswith("STALE: newer figures were due at 2026-03-")
+    assert result["content"][0]["text"].startswith("STALE: newer data was due at 2026-03-")
     assert ("x402/payment-response" in result["_meta"], trade.paid) == (False, 0)
 
 

@@ -228,7 +228,7 @@ QUESTIONS = (
     Question(
         "When is power cheapest tomorrow in Great Britain?",
         (("find_window", {"zone": "GB"}), ("get_history", {"zone": "GB", "metric": "price", "start": "2026-03-31"})),
-        lambda t: ("not available" in t[0], found(r"Held are intervals from \S+ to (\S+Z)", t[1])),
+        lambda t: ("not available" in t[0], found(r"Data is available from \S+ to (\S+Z)", t[1])),
         lambda s: (not s[0]["available"], s[1]["available_range"]["last_time"]),
         lambda f: (f.rows("price", "GB", NOW) == [], iso(f.rows("price", "GB")[-1][0])),
     ),

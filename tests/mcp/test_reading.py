@@ -96,9 +96,9 @@ def test_prompts_name_tools_and_arguments_that_there_are(mcp: Any, version: str)
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("market_briefing", {}, "zone: required"),
-        ("market_briefing", {"zone": 5}, "holds texts"),
-        ("nonsense", {}, "prompts are market_briefing"),
+        ("market_briefing", {}, "zone is required"),
+        ("market_briefing", {"zone": 5}, "must be strings"),
+        ("nonsense", {}, "Use one of market_briefing"),
     ],
     ids=str,
 )

@@ -100,7 +100,7 @@ def test_a_limit_below_one_instant_is_said_and_not_a_circle(keyed: Any, order: s
     result = keyed.call("get_history", zone="GB", metric="generation", limit=2, order=order)
     assert result["structuredContent"]["truncated"] is True
     assert "next" not in result["structuredContent"]
-    assert "raise limit" in result["content"][0]["text"]
+    assert "Use a higher limit" in result["content"][0]["text"]
 
 
 def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
@@ -119,7 +119,7 @@ def test_a_window_between_two_rows_is_told_to_widen(keyed: Any) -> None:
 def test_a_sample_says_that_it_is_one_and_how_to_get_more(mcp: Any, keyed: Any, tool: str) -> None:
     sampled, whole = WithHeaders(mcp, {}).call(tool, **DATA[tool]), keyed.call(tool, **DATA[tool])
     first = sampled["content"][0]["text"].splitlines()[0]
-    assert first.startswith("SAMPLE: no API key was sent")
+    assert first.startswith("SAMPLE: without an API key")
     assert "http://emds.example/v1/keys/signup" in first
     assert "Authorization: Bearer" in first
     assert sampled["structuredContent"]["sample"] is True
@@ -139,16 +139,14 @@ def test_stale_figures_are_said_to_be_stale(keyed: Any, monkeypatch: pytest.Monk
         assert "STALE" not in keyed.call(tool, **DATA[tool])["content"][0]["text"]
     monkeypatch.setenv("EMDS_NOW", "2026-04-02T00:00:00Z")
     for tool in ("get_latest", "get_zone_brief", "get_map_snapshot"):
-        assert keyed.call(tool, **DATA[tool])["content"][0]["text"].startswith(
-            "STALE: newer figures were due at 2026-03-"
-        )
+        assert keyed.call(tool, **DATA[tool])["content"][0]["text"].startswith("STALE: newer data was due at 2026-03-")
 
 
 def test_simulated_figures_are_said_to_be_simulated(make: Any, simulated: Path) -> None:
     mcp = make(simulated)
     for tool, arguments in DATA.items():
         result = mcp.call(tool, **arguments)
-        assert "SIMULATED figures, not market data." in result["content"][0]["text"]
+        assert "SIMULATED data, not market data." in result["content"][0]["text"]
         assert "SIMULATED, not market data" in json.dumps(result["structuredContent"])
 
 
@@ -169,19 +167,19 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"zone": "GB"}, "metric: required"),
-        ({"zone": 5, "metric": "price"}, "Zones are US-CAISO"),
-        ({"zone": "GB", "metric": "frequency"}, "does not know 'frequency'"),
+        ({"zone": "GB"}, "metric: is required"),
+        ({"zone": 5, "metric": "price"}, "Use one of US-CAISO"),
+        ({"zone": "GB", "metric": "frequency"}, "'frequency' is not a known value"),
         ({**GB_PRICE, "limit": True}, "from 1 to 1000"),
-        ({**GB_PRICE, "by": "border"}, "by: not for price"),
-        ({"zone": "GB", "metric": "demand", "market": "day_ahead"}, "market: not for demand"),
+        ({**GB_PRICE, "by": "border"}, "by: cannot be used with the metric price"),
+        ({"zone": "GB", "metric": "demand", "market": "day_ahead"}, "market: cannot be used with the metric demand"),
         ({**GB_PRICE, "sample": "maybe"}, "true or false"),
-        ({**GB_PRICE, "start": []}, "is no time"),
-        ({**GB_PRICE, "unit": "MW"}, "unit: no such argument"),
-        ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "not for capacity"),
-        ({"zone": "GB", "metric": "interchange", "lead": "24h"}, "lead: not for interchange"),
-        ({"zone": json.loads('{"a":' * 900 + "1" + "}" * 900), "metric": "price"}, "Zones are US-CAISO"),
-        ({"zone": json.loads("[" * 900 + "]" * 900), "metric": "price"}, "Zones are US-CAISO"),
+        ({**GB_PRICE, "start": []}, "is not a valid time"),
+        ({**GB_PRICE, "unit": "MW"}, "unit: is not an argument of this tool"),
+        ({"zone": "DE-LU", "metric": "capacity", "interval": "1d"}, "cannot be used with the metric capacity"),
+        ({"zone": "GB", "metric": "interchange", "lead": "24h"}, "lead: cannot be used with the metric interchange"),
+        ({"zone": json.loads('{"a":' * 900 + "1" + "}" * 900), "metric": "price"}, "Use one of US-CAISO"),
+        ({"zone": json.loads("[" * 900 + "]" * 900), "metric": "price"}, "Use one of US-CAISO"),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -196,9 +194,9 @@ def test_arguments_that_do_not_fit_are_named_with_what_fits(mcp: Any, arguments:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"zone": "FR", "metric": "generation"}, "Zones that publish it: US-CAISO, GB"),
-        ({"zone": "DE-LU", "metric": "carbon_intensity"}, "Zones that publish it: GB"),
-        ({"zone": "US-PJM", "metric": "price"}, "shut, whose terms do not allow passing it on"),
+        ({"zone": "FR", "metric": "generation"}, "Zones that have this metric: US-CAISO, GB"),
+        ({"zone": "DE-LU", "metric": "carbon_intensity"}, "Zones that have this metric: GB"),
+        ({"zone": "US-PJM", "metric": "price"}, "shut, whose terms do not allow redistribution"),
     ],
     ids=str,
 )

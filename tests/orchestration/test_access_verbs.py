@@ -135,4 +135,7 @@ def test_an_accounts_database_that_is_away_is_told_with_the_reason(
     monkeypatch.setenv("EMDS_DATABASE_URL", "postgresql+psycopg://emds:s3cret@127.0.0.1:1/x")
     assert main(verb) == 1
     told = capsys.readouterr().err
-    assert told == "emds: the accounts database (EMDS_DATABASE_URL) does not answer: Connection refused\n"
+    assert (
+        told == "emds: The accounts database (EMDS_DATABASE_URL) is not responding: Connection refused. "
+        "Check that it is running and reachable.\n"
+    )

@@ -103,7 +103,7 @@ def test_the_sensor_keeps_what_it_reported_in_its_cursor_and_no_token(
         with pytest.raises(OSError, match="refused"):
             watch.run(changed)
         message, cursor = tick(cursor)
-        assert "did not take a message" in message
+        assert "did not accept a message" in message
         assert "s3cret" not in message
     for expected in ("1 messages sent", "0 messages sent"):
         message, cursor = tick(cursor)

@@ -62,7 +62,7 @@ def test_a_setting_with_which_the_api_cannot_start_is_told_before_anything_is_do
     environ = {**os.environ, "EMDS_HOME": str(tmp_path / "home"), "EMDS_PAY_TO": "nope"}
     argv = [sys.executable, "-m", "orchestration.cli", "up", "--port", str(free_port())]
     done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=False, timeout=60)
-    reason = "is not an address of 0x and 40 hex digits with its right checksum (EIP-55)"
+    reason = "must be 0x followed by 40 hexadecimal digits, with a valid checksum (EIP-55)"
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"emds: EMDS_PAY_TO {reason}\n")
     assert not (tmp_path / "home").exists()
 

@@ -134,7 +134,7 @@ def test_a_copy_over_a_warehouse_is_refused_its_own_by_whatever_name_too(tmp_pat
     before = files(tiny), files(other)
     for target in (tiny, other, f"{tmp_path}/link", f"{tiny}/../tiny/"):
         assert cli.main(["copy", str(tiny), str(target)]) == 1
-        assert "holds a warehouse already" in capsys.readouterr().err
+        assert "already contains a warehouse" in capsys.readouterr().err
     assert (files(tiny), files(other)) == before
     assert cli.main(["copy", str(tiny), f"{tiny}/inside"]) == 0
     assert files(Folder(tiny.root / "inside")) == files(tiny) == before[0]

@@ -52,7 +52,7 @@ def home(postgres: Postgres, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_backfill_is_recorded_and_tidied_there(home: Path) -> None:
     assert commands.run(backfill.plan([FEED], date(2026, 11, 17), None)) == 0
-    assert not (home / "dagster" / "history").exists(), "no SQLite"
+    assert not (home / "dagster" / "history").exists(), "an SQLite file"
     assert "127.0.0.1" not in (home / "dagster" / "dagster.yaml").read_text()
     instance = recording.instance(home)
     assert instance is not None
@@ -74,6 +74,6 @@ def test_the_owners_own_file_is_left_alone_and_must_read_the_address(home: Path)
     folder = dagster_home.dagster_home(home)
     assert os.environ["EMDS_DAGSTER_POSTGRES_URL"].startswith("postgresql+psycopg2://")
     (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
-    with pytest.raises(StorageError, match="is your own and does not read it"):
+    with pytest.raises(StorageError, match="does not use it"):
         dagster_home.dagster_home(home)
     assert (folder / "dagster.yaml").read_text() == "telemetry: {enabled: false}\n"

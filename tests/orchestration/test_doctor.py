@@ -73,7 +73,7 @@ def test_a_home_of_another_mode_is_a_fault_that_hides_nothing(
     monkeypatch.setenv("EMDS_FEEDS", "live")
     assert doctor.doctor() == 1
     printed = capsys.readouterr().out
-    assert "this warehouse is simulated, not live" in printed
+    assert "this warehouse contains simulated data, not live" in printed
     assert "live it needs no key" in printed
 
 

@@ -128,7 +128,10 @@ def test_a_publisher_that_is_away_fails_no_run_and_costs_no_other(pipeline: Pipe
     ("answer", "words"),
     [
         (FeedChanged("no column x"), "one.demand: FeedChanged: no column x"),
-        (ZeroDivisionError("a defect"), "one.demand: FeedChanged: one.demand: the request raised ZeroDivisionError"),
+        (
+            ZeroDivisionError("a defect"),
+            "one.demand: FeedChanged: one.demand: building the request raised ZeroDivisionError",
+        ),
     ],
 )
 def test_a_changed_format_fails_the_run_by_name_and_costs_no_other(
@@ -184,7 +187,7 @@ def test_when_its_time_is_over_a_publisher_is_asked_nothing_more(pipeline: Pipel
     (asked,) = live.ask(replace(pipeline, session=publishers), [Task("one.demand", (DAY,))], seconds=-1.0)
     assert publishers.asked == []
     assert asked.faults == [], "the next run asks again"
-    assert "no time is left" in asked.reports[0].days[0].reason
+    assert "no time left" in asked.reports[0].days[0].reason
 
 
 def test_the_look_back_is_asked_once_an_hour_and_yesterday_until_it_has_settled(

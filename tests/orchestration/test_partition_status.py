@@ -121,8 +121,8 @@ def test_rows_that_dagster_does_not_know_are_found_and_a_rebuild_marks_them(
     assert [line.split(":")[0] for line in unmarked(home)] == [f"elexon.demand {day}" for day in days]
     assert main(["doctor"]) == 0, "what is stored is served: that Dagster does not show it is a note"
     told = capsys.readouterr().out
-    assert "elexon.demand 2026-11-19: 48 rows held, but not materialised in Dagster" in told
-    assert "`emds rebuild --start D` records" in told
+    assert "elexon.demand 2026-11-19: 48 rows stored, but not materialised in Dagster" in told
+    assert "run `emds rebuild --start D`" in told
     assert main(["rebuild", "--feed", feed.id, "--start", days[0]]) == 0
     assert unmarked(home) == []
     with recording.instance(home) as instance:
@@ -143,6 +143,6 @@ def test_days_that_a_monthly_file_brought_besides_are_recorded_once_they_are_ask
     assert [line.split(":")[0] for line in unmarked(home)] == beside
     capsys.readouterr()
     assert main(["doctor"]) == 0
-    assert "`emds backfill` asks for the others" in capsys.readouterr().out
+    assert "run `emds backfill`" in capsys.readouterr().out
     assert main(["backfill", "--start", "2026-11-16", "--end", "2026-11-17", *feed]) == 0
     assert unmarked(home) == []

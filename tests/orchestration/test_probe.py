@@ -47,7 +47,7 @@ def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
 
 
 WAYS: list[tuple[Failing, str]] = [
-    (answers(401), "answers 401: access refused"),
+    (answers(401), "returned 401: access denied"),
     (answers(503, b"<html>Down for maintenance</html>"), "answers 503"),
     (answers(429, b"", ("retry-after", "600")), "answers 429"),
     (answers(302, b"", ("location", "https://elsewhere.example/login")), "redirects"),

@@ -102,7 +102,7 @@ def test_a_replay_names_what_it_cannot_read_tells_dagster_and_changes_nothing_wh
     assert before == {key: storage.stat(key) for key in storage.keys("series/")}
     monkeypatch.setenv("EMDS_FEEDS", "live")
     assert cli.main(["publish"]) == 1
-    assert "modes never mix" in capsys.readouterr().err
+    assert "set EMDS_HOME to another folder" in capsys.readouterr().err
 
 
 def test_simulated_publishers_are_recorded_and_never_replayed_as_real_ones(
@@ -112,7 +112,7 @@ def test_simulated_publishers_are_recorded_and_never_replayed_as_real_ones(
     monkeypatch.setenv("EMDS_HOME", str(home))
     monkeypatch.setenv("EMDS_FEEDS", "simulated")
     assert cli.main(["record", str(folder), "--source", "neso"]) == 0
-    assert capsys.readouterr().out.startswith("SIMULATED publishers: no network")
+    assert capsys.readouterr().out.startswith("simulated publishers: no network")
     assert not home.exists()
     assert cli.main(["record", str(folder), "--source", "neso"]) == 2, "a folder is recorded once"
     monkeypatch.delenv("EMDS_FEEDS")

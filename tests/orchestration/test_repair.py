@@ -61,13 +61,13 @@ def test_a_repair_makes_every_kind_of_file_good(storage: Folder, capsys: pytest.
     storage.put(f"{layout.RAW}neso/generation/2026-01-01/1-1-deadbeefdeadbeef.json.zst", b"torn")
     assert main(["verify"]) == 1
     capsys.readouterr()
-    assert main(["repair"]) == 1, "nobody knows whose rows these are"
-    assert "write the warehouse's own word into it" in capsys.readouterr().err
+    assert main(["repair"]) == 1, "emds cannot tell whether this data is simulated"
+    assert "write the mode of the warehouse into the file" in capsys.readouterr().err
     storage.put(layout.MODE, b"simulated")
     assert main(["repair"]) == 0
     output = capsys.readouterr().out
-    assert "\n6 damaged files were set aside, 0 faults are left" in output
-    assert f"{MONTH}: made again from the kept bytes; `emds gaps` says what is missing" in output
+    assert "\n6 damaged files moved aside, 0 problems remain" in output
+    assert f"{MONTH}: rebuilt from the raw archive. Run `emds gaps` to see what is still missing" in output
     assert mix(storage) == before
     assert storage.stat(body) is not None
     assert artefact.load(storage, layout.SNAPSHOT)["zones"] == snapshot["zones"]
@@ -137,7 +137,7 @@ def test_rows_lost_with_their_kept_bytes_are_gaps_until_they_were_asked_for_agai
             storage.delete(key)
     assert main(["repair"]) == 0
     told = capsys.readouterr().out
-    assert "`emds gaps` says what is missing" in told
+    assert "Run `emds gaps` to see what is still missing" in told
     assert mix(storage) == []
     assert main(["verify"]) == 0
     gaps = ["gaps", "--feed", "neso.generation", "--days", "2"]
@@ -167,7 +167,7 @@ def test_a_warehouse_without_its_mode_is_refused_as_a_copy_that_was_stopped(
     storage.delete(layout.MODE)
     for verb in ("ingest", "publish", "rebuild", "repair"):
         assert main([verb]) == 1
-        assert "`emds copy` goes on with a copy that was stopped" in capsys.readouterr().err
+        assert "If a copy was interrupted, run `emds copy` again" in capsys.readouterr().err
     assert storage.stat(layout.MODE) is None
 
 
@@ -197,7 +197,7 @@ def test_simulated_files_in_a_live_warehouse_are_named_and_stay_where_they_are(
 ) -> None:
     storage.put(layout.MODE, b"live")
     assert main(["repair"]) == 1
-    assert f"{MONTH} holds simulated rows, but this warehouse is live" in capsys.readouterr().out
+    assert f"{MONTH} contains simulated rows, but this warehouse is live" in capsys.readouterr().out
     assert storage.stat(MONTH) is not None
     assert not [name for name in storage.keys(layout.DAMAGED) if "parquet" in name]
 

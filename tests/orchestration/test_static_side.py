@@ -270,6 +270,6 @@ def test_a_bucket_that_refuses_every_condition_is_not_asked_for_ever(
         put(self, key, item, mode)
 
     monkeypatch.setattr(Target, "_put", refuse)
-    with pytest.raises(StorageError, match=r"another publisher was first \d+ times"):
+    with pytest.raises(StorageError, match=r"another publication won \d+ times"):
         send(target, publication(1, "old"))
     assert set(tries) == {"create"}

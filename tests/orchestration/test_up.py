@@ -77,7 +77,8 @@ def test_an_empty_folder_becomes_a_service_and_stays_one(tmp_path: Path) -> None
     home = tmp_path / "home"
     with up(home, "--days", "1") as (output, base):
         early, late = (
-            output.index(words) for words in ("serves the zones that are in", "publishing the documents of all")
+            output.index(words)
+            for words in ("zones become available as they are filled", "publishing the documents of all")
         )
         assert early < late, "the API answers before the fill is over"
         assert "\x1b" not in output, "no colours in a log"

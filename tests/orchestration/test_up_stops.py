@@ -117,7 +117,7 @@ def test_a_fill_that_fails_ends_all(tmp_path: Path) -> None:
     argv = [sys.executable, "-c", failing, SERVER, str(free_port()), str(free_port()), str(tmp_path)]
     environ = {**os.environ, "EMDS_HOME": str(tmp_path)}
     done = subprocess.run(argv, cwd=up.ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr) == (1, "emds: fill ended (3)\n")
+    assert (done.returncode, done.stderr) == (1, "emds: fill exited with code 3\n")
 
 
 def server_of(folder: Path, name: str) -> int:
@@ -133,7 +133,7 @@ def test_a_server_that_ends_ends_all(running: subprocess.Popen[str], tmp_path: P
     assert all_end(tmp_path, "api", "ui")
     server = "webserver" if name == "ui" else "api"
     assert running.stderr
-    assert running.stderr.read().endswith(f"emds: {server} ended (-9)\n")
+    assert running.stderr.read().endswith(f"emds: {server} exited with code -9\n")
 
 
 def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_on_a_terminal_servers_log_to_files_and_the_screen_is_for_people(tmp_pat
                 time.sleep(0.01)
             assert f"logs:    {tmp_path}/logs" in shown
             os.kill(server_of(tmp_path, "ui"), signal.SIGKILL)
-            last_lines = f"emds: webserver ended (-9)\r\n-- {tmp_path}/logs/webserver.log\r\nits last line\r\n"
+            last_lines = f"emds: webserver exited with code -9\r\n-- {tmp_path}/logs/webserver.log\r\nits last line\r\n"
             while last_lines not in shown:
                 shown += os.read(screen, 1000).decode()
             assert process.wait(30) == 1
@@ -222,7 +222,7 @@ def test_a_second_up_over_a_home_names_the_first_and_does_nothing(
     with second(tmp_path) as process:
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (1, "")
-    assert errors == f"emds: emds up runs over {tmp_path} already, process {running.pid}\n"
+    assert errors == f"emds: emds up is already running for {tmp_path} (process {running.pid}\n"
     assert sorted(tmp_path.rglob("*")) == before
     running.send_signal(signal.SIGKILL)
     running.wait(30)

@@ -52,7 +52,7 @@ def test_a_message_that_fails_holds_back_the_later_ones_and_comes_again(post: Po
     post.change(at=1)
     assert post.round().failed == 1
     assert post.state(webhook).next_at > 0
-    assert post.state(webhook).last_error == "answered 500"
+    assert post.state(webhook).last_error == "returned 500"
     post.change(at=2)
     assert post.round().failed == 0, "not before its time"
     assert len(receiver.tries) == 1
@@ -71,7 +71,7 @@ def test_after_a_day_without_delivery_it_is_disabled_and_says_so(post: Post) -> 
     post.round()
     post.sql("UPDATE webhooks SET next_at = 0, failing_since = failing_since - 90000")
     assert post.round().disabled == 1
-    assert post.state(webhook).disabled.startswith("not reached for 24 hours: answered 404")
+    assert post.state(webhook).disabled.startswith("not reached for 24 hours: returned 404")
     assert post.state(webhook).waiting == 0
     post.due_now()
     assert post.round().subscriptions == 0
@@ -230,7 +230,7 @@ def test_a_receiver_is_prompt_after_three_prompt_deliveries_and_slow_for_an_hour
     assert [delivered(False, now + 3599) for _ in range(4)] == [True] * 4
     assert post.state(webhook).slow
     assert not delivered(False, now + 3600)
-    webhooks.record_failure(database, webhook, "answered 500", now + 3600)
+    webhooks.record_failure(database, webhook, "returned 500", now + 3600)
     assert delivered(False, now + 7199)
 
 

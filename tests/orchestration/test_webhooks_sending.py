@@ -87,7 +87,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest
 @pytest.mark.parametrize("url", ["http://93.184.216.34/", "ftp://hook.example/", "file:///etc/passwd"])
 def test_only_https_goes_out(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setattr(socket, "create_connection", lambda *_, **__: pytest.fail("connected"))
-    with pytest.raises(NotDelivered, match="not an https address"):
+    with pytest.raises(NotDelivered, match="must be an https URL"):
         transport.post(url, {}, b"{}", private=False)
 
 
@@ -95,7 +95,7 @@ def test_only_https_goes_out(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     ("final", "fault"),
     [
         (b"204 No Content\r\n\r\n", None),
-        (b"500 Broken\r\n\r\n", "answered 500"),
+        (b"500 Broken\r\n\r\n", "returned 500"),
         (b"200", "BadStatusLine"),
         (b"200 OK\r\nserver: x\r\n", "BadStatusLine"),
         (b"200 OK\r\nserver: " + b"x" * 70_000 + b"\r\n\r\n", "connection failed"),

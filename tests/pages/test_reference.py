@@ -65,7 +65,7 @@ def test_search_leaves_what_has_all_words(reference: Callable[..., Any]) -> None
     page = reference()
     page.fill("#search", "post webhook test")
     assert page.locator("section[data-words]:visible").evaluate_all("all => all.map(one => one.id)") == ["test-webhook"]
-    assert page.locator("nav a:visible").all_inner_texts() == ["Test a webhook"]
+    assert page.locator("nav a:visible").all_inner_texts() == ["Send a test message"]
     assert page.inner_text("#found") == "1 found"
     page.fill("#search", "no such thing")
     assert page.inner_text("#found") == "0 found"

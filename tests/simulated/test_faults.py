@@ -31,7 +31,7 @@ def test_a_setting_names_faults() -> None:
 
 @pytest.mark.parametrize("name", ["nobody", "eia.nothing", "nobody.load"])
 def test_a_fault_of_nobody_is_refused(name: str) -> None:
-    with pytest.raises(BadWindow, match=f"no publisher or feed is called '{name}'"):
+    with pytest.raises(BadWindow, match=f"unknown publisher or feed '{name}'"):
         parse(f"{name}:503")
 
 

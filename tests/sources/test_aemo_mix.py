@@ -200,7 +200,7 @@ def test_the_bundles_on_both_sides_of_a_day_are_read():
 
 
 def test_another_page_is_no_listing_of_rooftop_solar():
-    with pytest.raises(FeedChanged, match="no listing"):
+    with pytest.raises(FeedChanged, match="not a listing"):
         followed("Current/ROOFTOP_PV/ACTUAL", ["PUBLIC_DISPATCHSCADA_202611201200_0000000528917241.zip"], "2026-11-20")
 
 

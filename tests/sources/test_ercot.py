@@ -238,7 +238,7 @@ def test_pages_are_followed_to_the_last():
     assert second.secrets == first.secrets
     assert SPP_RT.follow(page(2, 2), second) == []
     assert SPP_RT.follow(day_ahead(ORDINARY, []), first) == [], "a zip leads nowhere"
-    with pytest.raises(FeedUnavailable, match="page 1 instead of 2"):
+    with pytest.raises(FeedUnavailable, match="got page 1; expected 2"):
         SPP_RT.follow(page(1, 2), second)
     with pytest.raises(NotPublished):
         read(SPP_RT, page(1, 1))

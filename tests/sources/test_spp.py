@@ -53,7 +53,7 @@ def test_day_ahead_and_real_time_are_not_taken_for_each_other():
         read(RT, prices(OLD, *hourly))
     with pytest.raises(FeedChanged):
         read(DA, prices(OLD, "x,11/20/2026 13:40:00,SPPSOUTH_HUB,H,30.5,0,0,0"))
-    with pytest.raises(FeedChanged, match="single interval"):
+    with pytest.raises(FeedChanged, match="only one interval"):
         read(DA, prices(OLD, "x,11/20/2026 14:00:00,SPPSOUTH_HUB,H,30.5,0,0,0"))
 
 
@@ -136,7 +136,7 @@ def test_a_line_that_does_not_name_its_area_is_told_by_its_load():
     rows = HOURLY.parse(text.encode(), Request(HOURLY.id, f"/{hourly(instant('2026-07-15T07:00Z'))}"))
     assert sorted(pairs(rows)) == [(instant("2026-07-15T04:00Z"), 41132.0), (instant("2026-07-15T05:00Z"), 41010.0)]
     assert rows.dropped["a line without its area"] == 2
-    with pytest.raises(FeedChanged, match="no line of the area SPP"):
+    with pytest.raises(FeedChanged, match="no rows for the area SPP"):
         read(HOURLY, text.replace("SPP", ""))
 
 

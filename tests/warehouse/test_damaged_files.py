@@ -161,11 +161,11 @@ def test_a_history_that_is_gone_is_named_and_costs_what_it_held(folder: Folder) 
     [history] = folder.keys(layout.history_prefix("demand", "GB"))
     folder.delete(history)
     assert [(fault.key, fault.movable) for fault in verify.faults(folder)] == [(history, True)]
-    with pytest.raises(DamagedFile, match="is gone, though the month's file names it"):
+    with pytest.raises(DamagedFile, match="is missing, but the month file refers to it"):
         stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
     fold(folder, "neso.generation", "GB", "demand", [1.0], 5)
     assert stored_rows.read(folder, "GB", "demand", EVERYTHING).num_rows == 200
-    with pytest.raises(DamagedFile, match="is gone"):
+    with pytest.raises(DamagedFile, match="is missing"):
         stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS)
     restore.put(folder, Month("demand", "GB", "2026-11"), empty(), RANKS, "live", None)
     assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 10**9, RANKS).num_rows == 200
@@ -181,7 +181,7 @@ def test_a_history_without_its_months_file_is_named_and_kept_by_the_next_fold(fo
         stored_rows.read(folder, "GB", "demand", EVERYTHING)
     restore.put(folder, Month("demand", "GB", "2026-11"), empty(), RANKS, "live", None)
     assert stored_rows.read_as_of(folder, "GB", "demand", EVERYTHING, 1, RANKS).num_rows == 20, "what was superseded"
-    assert [*map(str, verify.faults(folder))] == [f"{served}: waits for `emds repair`: {damaged.GONE}"]
+    assert [*map(str, verify.faults(folder))] == [f"{served}: is waiting for `emds repair`: {damaged.GONE}"]
 
 
 def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) -> None:
@@ -202,14 +202,14 @@ def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) 
 
 
 def test_rows_of_another_mode_are_neither_folded_nor_read(folder: Folder) -> None:
-    with pytest.raises(WrongMode, match="this warehouse is live, not simulated"):
+    with pytest.raises(WrongMode, match="this warehouse contains live data, not simulated"):
         folding.fold(folder, "neso.generation", Rows(), {}, RANKS, 3, "simulated")
     folder.put(layout.MODE, b"simulated")
-    with pytest.raises(WrongMode, match="holds live rows"):
+    with pytest.raises(WrongMode, match="contains live rows"):
         stored_rows.read(folder, "GB", "demand", EVERYTHING)
     rows = Rows()
     rows.extend(SeriesKey("GB", "demand", "MW", "1h"), [START], [1.0])
-    with pytest.raises(WrongMode, match="holds live rows"):
+    with pytest.raises(WrongMode, match="contains live rows"):
         folding.fold(folder, "neso.generation", rows, {}, RANKS, 3, "simulated")
 
 
@@ -220,7 +220,7 @@ def test_a_warehouse_with_rows_and_no_mode_is_refused_with_the_way_out(folder: F
     else:
         folder.put(layout.MODE, word)
     for wanted in (None, "live", "simulated"):
-        with pytest.raises(WrongMode, match="write the warehouse's own word"):
+        with pytest.raises(WrongMode, match="write the mode of the warehouse"):
             modes.ensure(folder, wanted)
     assert folder.get(layout.MODE) == word
     assert str(verify.faults(folder)[0]).startswith("mode: ")

@@ -79,7 +79,7 @@ def test_a_wrong_field_of_the_catalogue_is_named(
 
 @pytest.mark.parametrize("body", [b"[]", b'{"zones": ', b'{"zones": "\xff"}'])
 def test_bytes_that_are_no_document_are_damaged(body: bytes) -> None:
-    with pytest.raises(DamagedFile, match=r"x\.json .*does not decode"):
+    with pytest.raises(DamagedFile, match=r"x\.json .*cannot be decoded"):
         artefact.decode(body, "x.json", dict[str, dict[str, int]])
 
 

@@ -137,6 +137,6 @@ def test_a_name_that_resembles_a_zone_of_another_country_leads_nowhere() -> None
     environ = os.environ | {"EMDS_ZONES": "europe"}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        "There is no zone 'Iceland'.",
-        "There is no zone 'Irelnd'. Did you mean IE?",
+        "Zone 'Iceland' does not exist.",
+        "Zone 'Irelnd' does not exist. Did you mean IE?",
     ]

@@ -45,7 +45,7 @@ def test_objects_below_a_prefix(endpoint):
     obstore.put(store, "a/b", b"one")
     whole = open_store(f"s3://emds?endpoint={endpoint}")
     assert bytes(obstore.get(whole, "x/a/b").bytes()) == b"one"
-    with pytest.raises(Conflict, match="a/b cannot be written: another writer was first"):
+    with pytest.raises(Conflict, match="a/b cannot be written: another process wrote it first"):
         ask("a/b", "written", lambda: obstore.put(store, "a/b", b"two", mode="create"))
     assert ask("a/c", "read", lambda: obstore.get(store, "a/c")) is None
 
@@ -87,15 +87,15 @@ def test_a_missing_container_of_azures_is_no_empty_warehouse(monkeypatch):
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")
     with answering(404, "ContainerNotFound") as url:
         none = open_store(f"az://box/p?account=shop&endpoint={url}/shop", retries=0)
-        assert refusals(none) == {"the object store has no such bucket"}
+        assert refusals(none) == {"the bucket does not exist; create it first"}
 
 
 @pytest.mark.parametrize(
     ("status", "code", "words"),
     [
-        (403, "AccessDenied", "refuses these credentials (AccessDenied)"),
-        (401, "Unauthorized", "refuses these credentials (Unauthorized)"),
-        (400, "ExpiredToken", "answered 400 (ExpiredToken)"),
+        (403, "AccessDenied", "rejected these credentials (AccessDenied)"),
+        (401, "Unauthorized", "rejected these credentials (Unauthorized)"),
+        (400, "ExpiredToken", "returned 400 (ExpiredToken)"),
     ],
 )
 def test_a_refusal_says_the_stores_own_word(status, code, words):

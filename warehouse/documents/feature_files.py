@@ -71,7 +71,7 @@ def _field(header: bytes, number: int) -> int:
     known = vtable + struct.unpack_from("<H", header, vtable)[0]
     offset = int(struct.unpack_from("<H", header, entry)[0]) if entry < known else 0
     if not offset:
-        raise ValueError("a FlatGeobuf header without envelope or count")
+        raise ValueError("FlatGeobuf header has no envelope or feature count")
     return table + offset
 
 

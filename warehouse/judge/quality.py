@@ -182,8 +182,8 @@ def _faults(key: SeriesKey, ts: Ints, values: Floats, conflict: Flags, possible:
     step = RESOLUTIONS[key.resolution]
     off_grid = (ts % step != 0) if step <= HOUR else np.zeros(len(ts), np.bool_)
     return [
-        _Fault("time", elsewhen, "not at a time that the answer can hold"),
-        _Fault("range", outside, f"outside {low:g}..{high:g} {key.unit}"),
+        _Fault("time", elsewhen, "is outside the time range of its response"),
+        _Fault("range", outside, f"is outside {low:g} to {high:g} {key.unit}"),
         _Fault("conflict", conflict & good, "two values for one interval"),
         _Fault("grid", off_grid & good & ~conflict, f"not on the {key.resolution} grid"),
     ]

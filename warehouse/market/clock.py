@@ -42,7 +42,7 @@ def _fixed(text: str) -> int:
     try:
         return instant(text)
     except BadWindow as fault:
-        raise StorageError(f"EMDS_NOW is no instant: {fault}") from None
+        raise StorageError(f"EMDS_NOW is not a valid time: {fault}") from None
 
 
 def instant(text: str) -> int:
@@ -53,12 +53,12 @@ def instant(text: str) -> int:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise BadWindow(f"not a time: {text[:40]!r}; give Unix seconds or RFC 3339 with an offset") from None
+            raise BadWindow(f"{text[:40]!r} is not a time; use Unix seconds or RFC 3339 with an offset") from None
         if moment.tzinfo is None:
-            raise BadWindow(f"time without an offset: {text[:40]!r}; add Z or +hh:mm")
+            raise BadWindow(f"{text[:40]!r} has no UTC offset; add Z or +hh:mm")
         value = int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() // 1)
     if not 0 <= value <= LAST_INSTANT:
-        raise BadWindow(f"time outside 1970..9999: {text[:40]!r}")
+        raise BadWindow(f"{text[:40]!r} is outside the years 1970 to 9999")
     return value
 
 
@@ -98,7 +98,7 @@ class Window:
 
     def __post_init__(self) -> None:
         if self.start > self.end:
-            raise BadWindow(f"window ends before it starts: {self.start}..{self.end}")
+            raise BadWindow(f"the window ends before it starts: {self.start} to {self.end}")
 
     def __contains__(self, ts: int) -> bool:
         return self.start <= ts < self.end
@@ -155,7 +155,7 @@ def days_of(text: str) -> tuple[date, ...]:
         year, month = first.year, first.month
         after = (date(year + 1, 1, 1), date(year + month // 12, month % 12 + 1, 1), first + timedelta(days=1))[parts]
     except (ValueError, IndexError, OverflowError):
-        raise BadWindow(f"{text[:40]!r} is no YYYY, YYYY-MM or YYYY-MM-DD") from None
+        raise BadWindow(f"{text[:40]!r} must be YYYY, YYYY-MM or YYYY-MM-DD") from None
     return tuple(first + timedelta(days=i) for i in range((after - first).days))
 
 
@@ -168,7 +168,7 @@ def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
     moment = naive.replace(tzinfo=zone, fold=1 if second_pass else 0)
     ts = int(moment.timestamp())
     if datetime.fromtimestamp(ts, zone).replace(tzinfo=None) != naive.replace(fold=0, microsecond=0):
-        raise BadWindow(f"{naive} does not exist in {tz}")
+        raise BadWindow(f"{naive} does not exist in {tz} (the clocks go forward)")
     return ts
 
 

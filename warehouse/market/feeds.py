@@ -202,9 +202,9 @@ class Feed:
     def out_of_reach(self, day: date, today: date) -> OutOfReach | None:
         """Why the publisher does not answer for `day`; None where it does."""
         if day < self.since:
-            return OutOfReach(f"{self.id} begins on {self.since}")
+            return OutOfReach(f"{self.id} starts on {self.since}")
         if self.reach_days is not None and (today - day).days > self.reach_days:
-            return OutOfReach(f"{self.id} reaches back {self.reach_days} days")
+            return OutOfReach(f"{self.id} has data for the last {self.reach_days} days only")
         return None
 
 

@@ -84,8 +84,9 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=6,
         path=Path(
             "price",
-            "The zone's headline price in local currency per MWh: real-time at one hub for US zones, market index for "
-            "GB, 5-minute dispatch for AU, day-ahead auction for Europe. `/catalog` names hub and market.",
+            "Returns the zone's headline price in local currency per MWh: the real-time price at one hub for US zones, "
+            "the market index price for Great Britain, the 5-minute dispatch price for Australia, and the day-ahead "
+            "auction price for continental Europe. `/catalog` names the hub and market.",
             "Wholesale electricity price",
             71.5,
             other_words=("spot", "lmp", "cost"),
@@ -126,7 +127,7 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=3,
         path=Path(
             "demand",
-            "Electricity demand, MW.",
+            "Returns electricity demand in MW: actual values, or the publisher's forecast with `kind=forecast`.",
             "Electricity demand",
             28450.0,
             other_words=("load", "consumption"),
@@ -148,7 +149,7 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=12,
         path=Path(
             "interchange",
-            "Cross-border flow, MW: net import of the zone, + = into it.",
+            "Returns the net import of the zone in MW. Positive values are imports, negative values are exports.",
             "Net electricity import",
             2310.0,
             other_words=("flow", "flows", "exchange", "imports", "exports"),
@@ -169,7 +170,7 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=None,  # nuclear's share and a night's solar stand still
         path=Path(
             "generation",
-            "Generation by fuel, MW (US-CAISO) or % of the total (GB).",
+            "Returns generation by fuel: in MW for US-CAISO, in % of total generation for GB.",
             "Electricity generation by fuel",
             31.4,
             other_words=("fuels", "production"),
@@ -193,7 +194,8 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=None,
         path=Path(
             "mix",
-            "Generation by fuel, MW. Storage is net and negative while charging; imports are not a fuel.",
+            "Returns generation by fuel in MW. Storage is net, and negative while it charges; imports are not a fuel. "
+            "With `kind=forecast`, returns the operators' forecasts of wind and solar.",
             "Generation mix by fuel in MW",
             11200.0,
         ),
@@ -216,7 +218,8 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=6,
         path=Path(
             "carbon-intensity",
-            "Carbon intensity of generation, gCO2/kWh, actual.",
+            "Returns the carbon intensity of electricity in gCO2/kWh: actual values, or the publisher's forecast with "
+            "`kind=forecast`.",
             "Carbon intensity of electricity",
             142.0,
             other_words=("co2", "emissions", "intensity"),
@@ -232,8 +235,8 @@ METRICS: dict[Metric, Definition] = {
         "zones the path returns `carbon_estimate`.",
         path=Path(
             "carbon",
-            "Carbon intensity, gCO2/kWh: published by the zone's operator if there is one, else estimated from the "
-            "generation mix. `basis` names the kind.",
+            "Returns carbon intensity in gCO2/kWh: values that the zone's operator publishes or, if there are none, an "
+            "estimate from the generation mix. `basis` names which.",
             "Carbon intensity of electricity, published or estimated",
             142.0,
         ),
@@ -254,8 +257,8 @@ METRICS: dict[Metric, Definition] = {
         frozen_hours=None,
         path=Path(
             "capacity",
-            "Installed capacity by fuel, MW, one row a year and fuel; it belongs to the window if its year overlaps "
-            "it.",
+            "Returns installed capacity by fuel in MW, one row per year and fuel. A year is returned if any part of it "
+            "falls in the window.",
             "Installed capacity by fuel and year",
             9800.0,
         ),
@@ -331,7 +334,7 @@ def brief_words(metric: str) -> BriefWords:
     """Return how briefs speak of a scalar metric. Raises ValueError for another one."""
     words = define(metric).brief
     if words is None:
-        raise ValueError(f"{metric} has no place in a brief")
+        raise ValueError(f"{metric} is not part of the brief")
     return words
 
 
@@ -339,5 +342,5 @@ def define(metric: str) -> Definition:
     """Return the definition of a metric or forecast by its stored word. Raises ValueError for another word."""
     found = _BY_WORD.get(metric)
     if found is None:
-        raise ValueError(f"{metric!r} is no metric")
+        raise ValueError(f"{metric!r} is not a metric")
     return found

@@ -282,14 +282,14 @@ def _unknown(name: str) -> UnknownZone:
     """Build the error of a name that no zone has: with the zones of a country that has several, or the nearest one."""
     plain = _plain(name)
     if parts := _BY_COUNTRY.get(plain):
-        detail = f"{name} is not one zone: this service has {', '.join(parts)} of it."
+        detail = f"{name} has several zones; this service covers {', '.join(parts)}."
         return UnknownZone(name, f"{detail}{_uncovered(parts)}")
     words = [word for word in (*_BY_NAME, *_BY_COUNTRY) if len(word) >= _LEAST_OF_A_TYPO]
     is_a_typo = len(plain) >= _LEAST_OF_A_TYPO and plain not in map(_plain, RESEMBLING)
     nearest = get_close_matches(plain, words, 1, 0.8) if is_a_typo else []
     meant = [_BY_NAME[word]] if (word := next(iter(nearest), "")) in _BY_NAME else _BY_COUNTRY.get(word, [])
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
-    return UnknownZone(name, f"There is no zone {name!r}.{hint}")
+    return UnknownZone(name, f"Zone {name!r} does not exist.{hint}")
 
 
 def _uncovered(parts: Collection[str]) -> str:

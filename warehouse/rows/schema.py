@@ -168,7 +168,7 @@ class Rows:
     ) -> None:
         """Add a reading. Raises FeedChanged for a value that is not finite."""
         if not math.isfinite(value):
-            raise FeedChanged(f"{zone} {metric}: value {value} at {ts}")
+            raise FeedChanged(f"{zone} {metric}: invalid value {value} at {ts}")
         readings = self._of(SeriesKey(zone, metric, unit, resolution, fuel, counterparty, link))
         readings.ts.append(ts)
         readings.values.append(value + 0.0)  # -0.0 becomes 0.0

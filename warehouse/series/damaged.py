@@ -13,7 +13,7 @@ from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 _LOG = logging.getLogger("emds.warehouse")
-GONE = "is gone, though the catalogue counts rows of it or its history lies there"
+GONE = "is missing, but the catalogue counts its rows or its history exists"
 
 
 def mark(storage: Storage, key: str, reason: str) -> None:

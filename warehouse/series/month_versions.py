@@ -162,7 +162,7 @@ def _load(storage: Storage, place: Month, stored: Stored | None) -> StoredMonth:
     except DamagedFile as error:
         storage.refresh(key)
         if stored is not None and storage.stat(key) != stored.identity:
-            raise Conflict(f"{key} was replaced while its history was read") from None
+            raise Conflict(f"{key} was replaced while its history was being read; try again") from None
         return StoredMonth(served, served or empty(), Past(None, past.known_since), (*faults, error))
 
 

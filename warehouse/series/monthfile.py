@@ -184,7 +184,7 @@ def history(storage: Storage, key: str) -> Versions:
     """Return the versions of a month's history. Raises as `month` does, and DamagedFile if the history is gone."""
     body = storage.get(key)
     if body is None:
-        raise DamagedFile(key, "is gone, though the month's file names it")
+        raise DamagedFile(key, "is missing, but the month file refers to it")
     return decoded(storage, key, body)[0]
 
 
@@ -198,7 +198,7 @@ def decoded(storage: Storage, key: str, body: bytes) -> tuple[Versions, Past]:
         columns = _COLUMNS if _has_estimates(file.metadata) else _OF_READINGS
         table = file.read(columns=columns, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
-        raise DamagedFile(key, f"does not decode: {str(error)[:120]}") from None
+        raise DamagedFile(key, f"cannot be decoded: {str(error)[:120]}") from None
     if file.num_row_groups > 1:
         # Net and border rows each ascend: a stable sort by time gives the canonical order.
         table = table.take(np.argsort(table.column("ts").to_numpy(), kind="stable"))
@@ -257,7 +257,7 @@ def _checked(body: bytes, key: str) -> dict[str, Any]:
     members: dict[str, Any] = orjson.loads(body[body.rfind(_HEAD, 0, at) : at + seal.DIGITS + len(_END)])
     metric, zone, month, is_history = layout.of_series(key)
     if is_history and key != layout.history(metric, zone, month, hashlib.sha256(body).hexdigest()[:8]):
-        raise DamagedFile(key, "its name is that of other bytes")
+        raise DamagedFile(key, "does not match the hash in its name")
     seal.check_members(members, key, layout.history(metric, zone, month, BLANK_SHA8) if is_history else key)
     return members
 

@@ -53,7 +53,7 @@ class RawBody:
         try:
             return zstandard.ZstdDecompressor().decompress(self.packed)
         except zstandard.ZstdError as error:
-            raise DamagedFile(self.key, f"does not decode: {error}") from None
+            raise DamagedFile(self.key, f"cannot be decoded: {error}") from None
 
 
 class KeptAnswers:
@@ -199,14 +199,14 @@ def opened(storage: Storage, key: str) -> RawBody | None:
     try:
         magic, size = struct.unpack_from("<II", stored)
         if magic != _SKIPPABLE:
-            raise DamagedFile(key, "does not say what was asked")
+            raise DamagedFile(key, "does not record the request it belongs to")
         seal.check(stored, key, 8 + size)
         head = orjson.loads(stored[8 : 8 + size])
         seal.check_members(head, key)
         modes.check_file(modes.require(storage), head["mode"], key)
         return RawBody(key, request_of(head["request"]), stored[8 + size :])
     except (struct.error, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise DamagedFile(key, f"does not say what was asked: {error}") from None
+        raise DamagedFile(key, f"does not record the request it belongs to: {error}") from None
 
 
 def request_of(member: dict[str, Any]) -> Request:

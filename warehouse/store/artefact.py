@@ -48,7 +48,7 @@ def decode(body: bytes, key: str, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DamagedFile(key, f"does not decode: {error}") from None
+        raise DamagedFile(key, f"cannot be decoded: {error}") from None
 
 
 def sealed(body: bytes, key: str) -> bytes:
@@ -154,7 +154,7 @@ def checked(storage: Storage, key: str, stored: bytes) -> bytes:
     name = key.removeprefix(layout.published())
     layer = load(storage, layout.geo_hashes(name))
     if layer is not None and hashlib.sha256(stored).hexdigest() != layer["documents"].get(name):
-        raise DamagedFile(key, "its bytes are not those that were written")
+        raise DamagedFile(key, "does not match its checksum")
     return stored
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from warehouse.caches import LruCache, TtlCache
 from warehouse.errors import Conflict, StorageError
-from warehouse.store.object_store import StoreAddress, address, ask, open_store
+from warehouse.store.object_store import ObjectStoreError, StoreAddress, address, ask, open_store
 from warehouse.store.stored_bytes import WAIT_S, Change, Identity, Stored, checked_key
 
 if TYPE_CHECKING:
@@ -74,7 +74,10 @@ class Bucket:
                     self._put(key, b"third", stale, 3)
                 except Conflict:
                     continue
-                raise StorageError(f"{self.place} takes writes whose condition does not hold")
+                raise StorageError(
+                    f"{self.place} does not enforce conditional writes (If-Match, If-None-Match); use an object store "
+                    "that does"
+                )
         finally:
             self.delete(key)
 
@@ -119,8 +122,8 @@ class Bucket:
 
         try:
             part: bytes | None = ask(key, "read", some)
-        except StorageError as error:
-            if "answered 416" not in str(error):  # the range is invalid because the key has fewer bytes now
+        except ObjectStoreError as error:
+            if error.kind != "range":  # the range is invalid because the key has fewer bytes now
                 raise
             return None
         return part
@@ -203,7 +206,9 @@ class Bucket:
                 return True
             except Conflict:
                 if time.monotonic() > deadline:
-                    raise StorageError(f"{key} was not written: other writers were first for {WAIT_S:.0f} s") from None
+                    raise StorageError(
+                        f"{key} was not written: other writers held it for {WAIT_S:.0f} s; try again"
+                    ) from None
             time.sleep(random.uniform(0.5, 1) * pause)  # noqa: S311  so that losers do not come back all at once
             pause = min(2 * pause, 0.5)
 
@@ -266,7 +271,8 @@ class Bucket:
 
 def _hopeless(error: StorageError) -> bool:
     """Return whether a retry is useless: wrong bucket, wrong credentials, or a store that kept failing."""
-    return any(words in str(error) for words in ("no such bucket", "refuses", "not set", "again and again"))
+    hopeless = ("no_bucket", "denied", "no_credentials", "outage")
+    return isinstance(error, ObjectStoreError) and error.kind in hopeless
 
 
 def _condition(stored: Stored | None) -> Any:

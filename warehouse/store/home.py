@@ -44,7 +44,7 @@ class Home:
         try:
             self.local.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageError(f"{self.local} is no folder, and cannot be made one: {error.strerror}") from None
+            raise StorageError(f"cannot create the folder {self.local}: {error.strerror}") from None
 
     def settle(self, environ: MutableMapping[str, str]) -> None:
         """Set absolute locations in an environment, because servers run in another working folder.
@@ -54,8 +54,8 @@ class Home:
         if not isinstance(self.place, Path):
             if not any(settings.text(environ, name) for name in ("EMDS_DATABASE_URL", "EMDS_LOCAL_DIR")):
                 raise StorageError(
-                    "EMDS_HOME is an object store: set EMDS_DATABASE_URL for keys, usage and payments, "
-                    "or EMDS_LOCAL_DIR to a folder that stays"
+                    "EMDS_HOME is a bucket, so keys, usage and payments need a database: set EMDS_DATABASE_URL, or set "
+                    "EMDS_LOCAL_DIR to a persistent folder"
                 )
             environ["EMDS_LOCAL_DIR"] = str(self.local)
         environ["EMDS_HOME"] = str(self)
@@ -70,7 +70,7 @@ def from_environ(environ: Mapping[str, str]) -> Home:
         raise StorageError("; ".join(faults))
     fresh = settings.text(environ, "EMDS_BUCKET_CACHE_SECONDS")
     if not (fresh.isascii() and fresh.isdigit() and int(fresh) <= 3600):
-        raise StorageError(f"EMDS_BUCKET_CACHE_SECONDS={fresh[:20]}: a whole number up to 3600")
+        raise StorageError(f"EMDS_BUCKET_CACHE_SECONDS={fresh[:20]} is not valid; use a whole number up to 3600")
     return parse(settings.home_text(environ), settings.text(environ, "EMDS_LOCAL_DIR"), float(fresh))
 
 

@@ -88,7 +88,7 @@ def of_series(key: str) -> tuple[str, str, str, bool]:
     """Return metric, zone, month and whether it is history, from a monthly file's key. Raises ValueError otherwise."""
     match = _MONTH_FILE.fullmatch(key)
     if match is None:
-        raise ValueError(f"{key} is no month file")
+        raise ValueError(f"{key} is not a month file")
     return match[2], match[3], match[4], match[1] is not None
 
 

@@ -20,10 +20,11 @@ def require(storage: Storage) -> str:
     word = "" if stored is None else stored.decode("utf-8", "replace").strip()
     if word in MODES:
         return word
-    state = "is missing" if stored is None else f"holds {word[:20]!r}"
+    state = "is missing" if stored is None else f"contains {word[:20]!r}"
     raise WrongMode(
-        f"the file `{layout.MODE}` {state}, so nobody knows whether rows here are simulated: `emds copy` goes on with "
-        f"a copy that was stopped; else write the warehouse's own word into it ({', '.join(MODES)})"
+        f"the file `{layout.MODE}` {state}, so emds cannot tell whether this data is simulated. If a copy was "
+        "interrupted, run `emds copy` again; otherwise write the mode of the warehouse into the file "
+        f"({', '.join(MODES)})"
     )
 
 
@@ -50,17 +51,19 @@ def ensure(storage: Storage, wanted: str | None) -> str:
 def check(storage: Storage, wanted: str | None) -> str:
     """Return the mode that `ensure` would return, without writing it. Raises as `ensure` does."""
     if wanted and wanted not in MODES:
-        raise WrongMode(f"EMDS_FEEDS={wanted[:20]}: one of {', '.join(MODES)}")
+        raise WrongMode(f"EMDS_FEEDS={wanted[:20]} is not valid; use one of {', '.join(MODES)}")
     mode = get(storage) or wanted or "simulated"
     if wanted and wanted != mode:
-        raise WrongMode(f"this warehouse is {mode}, not {wanted}: name another EMDS_HOME, modes never mix")
+        raise WrongMode(f"this warehouse contains {mode} data, not {wanted}; set EMDS_HOME to another folder")
     return mode
 
 
 def check_file(mode: str, found_mode: object, key: str) -> None:
     """Raise WrongMode for a file whose mode is not the warehouse's."""
     if found_mode != mode:
-        raise WrongMode(f"{key} holds {found_mode} rows, but this warehouse is {mode}: neither folded in nor served")
+        raise WrongMode(
+            f"{key} contains {found_mode} rows, but this warehouse is {mode}; they are neither merged nor served"
+        )
 
 
 def check_release(storage: Storage) -> None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from warehouse.errors import Conflict, StorageError
@@ -30,7 +30,6 @@ _PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "az": {"endpoint": "endpoint", "account": "account_name"},
 }
 """The parameters of an address with their obstore names. obstore reads all other options from the environment."""
-_BROKEN = "no connection to the object store lasted"
 _CODE = re.compile("<Code>([A-Za-z]+)</Code>")
 """The error code of S3 and Azure. The response to a HEAD request has no body and therefore no code."""
 _ENDPOINT = re.compile(r"https?://[^/@?#:][^/@?#]*(?:/[^?#]*)?")
@@ -75,8 +74,9 @@ def address(text: str) -> StoreAddress:
     )
     if not is_right:
         raise StorageError(
-            "an address of an object store is s3://BUCKET/PREFIX?endpoint=https://HOST&region=R, gs://BUCKET/PREFIX "
-            "or az://CONTAINER/PREFIX?account=NAME, the prefix of letters, digits and ._-=/; credentials are variables"
+            "invalid bucket URL; use s3://BUCKET/PREFIX?endpoint=https://HOST&region=R, gs://BUCKET/PREFIX or "
+            "az://CONTAINER/PREFIX?account=NAME. The prefix may contain letters, digits and ._-=/; set credentials as "
+            "environment variables"
         )
     return StoreAddress(parts.scheme, bucket, prefix, tuple(sorted(options.items())))
 
@@ -92,7 +92,7 @@ def open_store(
     try:
         from obstore.store import from_url
     except ImportError:
-        raise StorageError("object stores need the package obstore: install emds[bucket]") from None
+        raise StorageError("buckets require the package obstore; run pip install 'emds[bucket]'") from None
     parameters = dict(where.parameters)
     endpoint = parameters.get("endpoint", "")
     bounds: dict[str, Any] = {
@@ -119,7 +119,23 @@ def open_store(
     try:
         return from_url(f"{where.scheme}://{where.bucket}/{where.prefix}", config=config, **bounds)
     except Exception as error:
-        raise StorageError(f"{where} cannot be opened: {type(error).__name__}: check its variables") from None
+        raise StorageError(f"cannot open {where}: {type(error).__name__}; check its environment variables") from None
+
+
+FailureKind = Literal["no_bucket", "denied", "no_credentials", "outage", "range", "broken", "other"]
+_NO_BUCKET = "the bucket does not exist; create it first"
+
+
+class ObjectStoreError(StorageError):
+    """A request to an object store failed. `kind` states how: `outage` is a 5xx that stayed, `range` a 416."""
+
+    def __init__(self, text: str, kind: FailureKind) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type[ObjectStoreError], tuple[str, FailureKind]]:
+        """Return its two parts, so that it travels between processes."""
+        return ObjectStoreError, (str(self), self.kind)
 
 
 def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None, tries: int = 4) -> Any:
@@ -135,17 +151,17 @@ def ask(key: str, doing: str, call: Callable[[], Any], absent: Any = None, tries
         return call()
     except FileNotFoundError as error:
         if lacks_bucket(str(error)):
-            raise StorageError(f"{key} cannot be {doing}: the object store has no such bucket") from None
+            raise ObjectStoreError(f"{key} cannot be {doing}: {_NO_BUCKET}", "no_bucket") from None
         if doing == "written":
-            raise Conflict(f"{key} cannot be {doing}: another writer has removed it") from None
+            raise Conflict(f"{key} cannot be {doing}: another process deleted it") from None
         return absent
     except (AlreadyExistsError, PreconditionError):
-        raise Conflict(f"{key} cannot be {doing}: another writer was first") from None
+        raise Conflict(f"{key} cannot be {doing}: another process wrote it first") from None
     except Exception as error:
-        fault = reason(error)
-        if fault == _BROKEN and doing != "written" and tries > 1:
+        kind, fault = classify(error)
+        if kind == "broken" and doing != "written" and tries > 1:
             return ask(key, doing, call, absent, tries - 1)
-        raise StorageError(f"{key} cannot be {doing}: {fault}") from None
+        raise ObjectStoreError(f"{key} cannot be {doing}: {fault}", kind) from None
 
 
 def lacks_bucket(answered: str) -> bool:
@@ -153,24 +169,25 @@ def lacks_bucket(answered: str) -> bool:
     return "NoSuchBucket" in answered or "ContainerNotFound" in answered
 
 
-def reason(error: Exception) -> str:
-    """Describe the type of a failure, without the text of the store's response."""
+def classify(error: Exception) -> tuple[FailureKind, str]:
+    """Return the kind of a failure and its description, without the text of the store's response."""
     name, text = type(error).__name__, str(error)
     if lacks_bucket(text):
-        return "the object store has no such bucket"
+        return "no_bucket", _NO_BUCKET
     word = f" ({found[1]})" if (found := _CODE.search(text)) else ""
     answered = re.search(r"status code: (\d{3})", text)
     status = answered[1] if answered else ""
     if name in ("UnauthenticatedError", "PermissionDeniedError") or status in ("401", "403"):
-        return f"the object store refuses these credentials{word}"
+        return "denied", f"the object store rejected these credentials{word}"
     if status:
-        return f"the object store answered {status}{' again and again' if status[0] == '5' else ''}{word}"
+        kind: FailureKind = "range" if status == "416" else "outage" if status[0] == "5" else "other"
+        return kind, f"the object store returned {status}{' repeatedly' if kind == 'outage' else ''}{word}"
     if re.search(r"credential|metadata", text, re.IGNORECASE) and "HTTP error" not in text:
-        return "the object store's credentials are not set"
+        return "no_credentials", "the credentials of the object store are not set"
     if "timed out" in text or "timeout" in text.lower().replace("retry_timeout", ""):
-        return "the object store did not answer in time"
+        return "other", "the object store did not respond before the timeout"
     if "HTTP error" in text:
-        return _BROKEN
-    if fault := re.search(r"\(os error (\d+)\)", text):  # a folder is used as a store
-        return os.strerror(int(fault[1]))
-    return f"the object store failed ({name})"
+        return "broken", "the connection to the object store was lost repeatedly"
+    if fault := re.search(r"\(os error (\d+)\)", text):  # of a folder that is used as a store
+        return "other", os.strerror(int(fault[1]))
+    return "other", f"the object store failed ({name})"

@@ -38,7 +38,7 @@ def check(body: bytes, key: str, end: int | None = None) -> int:
     if at < len(MARK):
         raise DamagedFile(key, "has no checksum")
     if body[at : at + DIGITS] != _digest(body, at):
-        raise DamagedFile(key, "its bytes are not those that were written")
+        raise DamagedFile(key, "does not match its checksum")
     return at
 
 
@@ -76,7 +76,7 @@ def check_release(stored: bytes, key: str) -> bool:
 
 def _check_version(version: object, key: str) -> None:
     if not isinstance(version, int):
-        raise DamagedFile(key, "does not say its schema's version")
+        raise DamagedFile(key, "has no schema version")
     if version != SCHEMA_VERSION:
         raise StorageError(
             f"{key} was written by another release (schema {version}, this one writes {SCHEMA_VERSION}): use that "

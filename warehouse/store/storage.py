@@ -39,7 +39,7 @@ def _unreadable(key: str, error: OSError) -> StorageError:
 
 def _unwritable(key: str, error: OSError) -> StorageError:
     """Return the typed error for a write that the operating system refused."""
-    return StorageError(f"{key} cannot be written: {os.strerror(error.errno) if error.errno else error}")
+    return StorageError(f"cannot write {key}: {os.strerror(error.errno) if error.errno else error}")
 
 
 def _identity(status: os.stat_result) -> Identity:
@@ -190,7 +190,7 @@ class Folder:
 
         def refuse(error: OSError) -> None:
             if error.filename == base and error.errno not in _NOTHING_THERE:
-                raise StorageError(f"{prefix} cannot be listed: {error.strerror}") from None
+                raise StorageError(f"cannot list {prefix}: {error.strerror}") from None
 
         root = len(str(self.root)) + 1  # strings, because joining paths costs more than the walk
         return sorted(f"{folder}/{name}"[root:] for folder, _, names in os.walk(base, onerror=refuse) for name in names)
@@ -221,7 +221,7 @@ class Folder:
         except OSError as error:
             if error.errno in _NOTHING_THERE:
                 return []
-            raise StorageError(f"{prefix} cannot be listed: {error.strerror}") from None
+            raise StorageError(f"cannot list {prefix}: {error.strerror}") from None
         return [key for name in sorted(set(names).intersection(there)) for key in self.keys(f"{prefix}{name}/")]
 
     def unreadable(self, prefix: str = "") -> list[str]:
@@ -249,7 +249,9 @@ class Folder:
                     break
                 except BlockingIOError:  # a stopped process may hold the lock indefinitely
                     if time.monotonic() > deadline:
-                        raise StorageError(f"another writer has held {key} for {WAIT_S:.0f} s") from None
+                        raise StorageError(
+                            f"{key} has been locked by another process for {WAIT_S:.0f} s; try again"
+                        ) from None
                     time.sleep(0.01)
             yield
 

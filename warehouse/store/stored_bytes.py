@@ -37,5 +37,5 @@ It is called again if another writer was first, also if it detects that itself a
 def checked_key(key: str) -> str:
     """Return the key. Raises StorageError for a key that would leave its warehouse."""
     if key.startswith("/") or "\0" in key or (".." in key and ".." in key.split("/")):
-        raise StorageError(f"not a key: {key!r}")
+        raise StorageError(f"invalid key: {key!r}")
     return key

@@ -173,7 +173,7 @@ def _is_usdc(log: dict[str, Any]) -> bool:
 
 def _field(document: Any, name: str) -> Any:
     if not isinstance(document, dict) or name not in document:
-        raise ChainUnavailable(f"no {name} in the answer")
+        raise ChainUnavailable(f"no {name} in the response")
     return document[name]
 
 

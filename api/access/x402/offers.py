@@ -31,8 +31,10 @@ DOMAIN = {"name": "USD Coin", "version": "2"}
 MAX_TIMEOUT_S = 120
 """How long a client's signature is to hold: longer than a settlement and one retry take."""
 
-UNPAID = "payment_required: pay with x402, or send a free API key (POST /v1/keys/signup), or add sample=true"
-CLOSED = "payments are not taken here: send a free API key (POST /v1/keys/signup), or add sample=true"
+UNPAID = "payment_required: pay with x402, send a free API key (get one with POST /v1/keys/signup), or add sample=true"
+CLOSED = (
+    "this service does not accept payments: send a free API key (get one with POST /v1/keys/signup), or add sample=true"
+)
 BAD_SIGNATURE = "invalid_exact_evm_payload_signature"
 _PAYMENT_REQUIRED = ProblemKind("payment-required", 402, "Payment required", "")
 """No page tells it: its body is the offer."""
@@ -152,24 +154,28 @@ def malformed(code: str, detail: str) -> Problem:
 
 
 _FREE = {"charged": False}
-_AGAIN = "Nothing was charged; the same payment header can be sent again."
+_AGAIN = "Nothing was charged. Send the same payment header again later."
 BUSY = refuse_for(
     2,
     "payment-in-progress",
-    "A call with this payment is under way. Send the same payment header again later; it is charged once.",
+    "Another request with this payment is still running. Wait and send the same payment header again. You are charged "
+    "only once.",
 )
-CROWDED = refuse_for(2, "facilitator-unavailable", f"Too many payments are being settled. {_AGAIN}", members=_FREE)
-UNREACHABLE = refuse_for(10, "facilitator-unavailable", f"No payment facilitator answers. {_AGAIN}", members=_FREE)
+CROWDED = refuse_for(2, "facilitator-unavailable", f"Too many payments are being processed. {_AGAIN}", members=_FREE)
+UNREACHABLE = refuse_for(
+    10, "facilitator-unavailable", f"No payment facilitator is responding. {_AGAIN}", members=_FREE
+)
 BOUND = refuse_for(
     5,
     "payment-bound",
-    "This payment was sent for another request and its outcome is not known yet: repeat that request with it.",
+    "This payment was sent for a different request whose outcome is not known yet. Repeat that request with the same "
+    "payment header.",
 )
 UNKNOWN = refuse_for(
     5,
     "settlement-unknown",
-    "It is not known yet whether this payment was charged. "
-    "Send the SAME payment header again: it is never charged twice.",
+    "It is not yet known whether this payment was charged. Send the same payment header again. You are never charged "
+    "twice.",
 )
 """Never a 402, at which a client would sign a second payment."""
 

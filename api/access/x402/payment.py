@@ -76,7 +76,7 @@ def decode(header: str) -> Payment:
     document = _document(header)
     version = document.get("x402Version")
     if version not in (1, 2) or isinstance(version, bool):
-        raise malformed("invalid_x402_version", "x402Version is neither 1 nor 2")
+        raise malformed("invalid_x402_version", "x402Version must be 1 or 2")
     terms = document if version == 1 else _part(document, "accepted")
     payload = _part(document, "payload")
     signed = _part(payload, "authorization")
@@ -174,15 +174,15 @@ def domain_separator() -> bytes:
 
 def _document(header: str) -> dict[str, Any]:
     if len(header) > MAX_HEADER:
-        raise malformed("invalid_payload", f"the payment header is longer than {MAX_HEADER} characters")
+        raise malformed("invalid_payload", f"the payment header exceeds {MAX_HEADER} characters")
     try:
         # Some wallets send the URL-safe alphabet, or no padding.
         plain = header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
         document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
     except (binascii.Error, ValueError):
-        raise malformed("invalid_payload", "the payment header is not base64 of JSON") from None
+        raise malformed("invalid_payload", "the payment header must be base64-encoded JSON") from None
     if not isinstance(document, dict):
-        raise malformed("invalid_payload", "the payment is not a JSON object")
+        raise malformed("invalid_payload", "the decoded payment header must be a JSON object")
     return document
 
 

@@ -83,7 +83,7 @@ class X402ResourceServer:
         if not self.open:
             return refusal
         offered = [header for header in self.offer(call).headers if header[0] == "PAYMENT-REQUIRED"]
-        detail = f"{refusal.detail} A payment (x402) is taken now."
+        detail = f"{refusal.detail} You can pay for this request now (x402)."
         return Problem(refusal.kind, detail, members=refusal.members, headers=(*refusal.headers, *offered))
 
     def admit(self, call: Call) -> Grant | WholeAnswer | Problem:

@@ -49,7 +49,7 @@ def demand(zone: str, ts: Ints, step: int = FIVE) -> Floats:
 def price(zone: str, ts: Ints, step: int = FIVE, market: str = "real_time") -> Floats:
     """Price in the zone's currency per MWh, `real_time` or `day_ahead` (the expectation of the same interval)."""
     if market not in ("day_ahead", "real_time"):
-        raise ValueError(f"no market {market!r}")
+        raise ValueError(f"unknown market {market!r}")
     site = site_of(zone)
     expected = _mean(lambda at: _expected(zone, at), ts, step)
     came = expected if market == "day_ahead" else expected + _mean(lambda at: _surprise(zone, at), ts, step)

@@ -69,7 +69,7 @@ def parse_price_and_demand(body: bytes, request: Request) -> Rows:
         if not _is_actual(cells[kind], "TRADE", rows):
             continue
         if request.zone is not None and REGIONS.get(cells[region], request.zone) != request.zone:
-            raise FeedChanged(f"{cells[region]} instead of {request.zone}")
+            raise FeedChanged(f"expected {request.zone}, got {cells[region]}")
         end = wall_stamp(_DAY_FIRST.sub(_year_first, cells[stamp]))
         step = trading_step(end)
         if end % step:
@@ -99,9 +99,9 @@ def _year_first(match: re.Match[str]) -> str:
 def _require_one_month(starts: Sequence[int]) -> None:
     """Raise NotPublished for a file without rows, FeedChanged for a file of several months, which is a misread date."""
     if not starts:
-        raise NotPublished("no row in the month's file")
+        raise NotPublished("the monthly file has no rows yet")
     if month_of(min(starts)) != month_of(max(starts)):
-        raise FeedChanged("rows of several months in a month's file")
+        raise FeedChanged("a monthly file contains rows of several months")
 
 
 def parse_five_minute(body: bytes, request: Request) -> Rows:

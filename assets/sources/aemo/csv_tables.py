@@ -77,7 +77,7 @@ def tables(body: bytes, wanted: Collection[str]) -> list[Table]:
     for report in reports:
         _collect(_whole(report), wanted, by_header)
     if not by_header:
-        raise FeedChanged(f"none of the tables {', '.join(sorted(wanted))}")
+        raise FeedChanged(f"contains none of the tables {', '.join(sorted(wanted))}")
     return list(by_header.values())
 
 
@@ -111,23 +111,23 @@ def _collect(body: bytes, wanted: Collection[str], by_header: dict[tuple[str, ..
             if table.name in wanted:
                 latest[table.name] = by_header.setdefault(table.header, table)
         elif not run.startswith(b"C,"):
-            raise FeedChanged(f"neither comment, header nor row: {run[:40].decode('latin-1')!r}")
+            raise FeedChanged(f"a line is neither a comment, a header nor a row: {run[:40].decode('latin-1')!r}")
 
 
 def _whole(report: bytes) -> bytes:
     """Return a complete report without BOM. Raises FeedChanged, and NotPublished for an empty one."""
     body = report.removeprefix(_BOM)
     if not body.strip():
-        raise NotPublished("empty body")
+        raise NotPublished("the response is empty")
     no_html(body[:300].decode("latin-1"))
     end = _END.fullmatch(body[body.rstrip().rfind(b"\n") + 1 :].strip()) if body.startswith(b"C,") else None
     named = body[:200].split(b",", 3)
     if end is None or len(named) < 3:
-        raise FeedChanged("no report of AEMO, or one that is cut short: its first or last line is missing")
+        raise FeedChanged("not an AEMO report, or truncated: the first or last line is missing")
     # Monthly archives are published with rows filtered out and their footer unchanged.
     monthly = named[2].startswith(MONTHLY_ARCHIVE)
     if not monthly and int(end[1]) != _count(body):
-        raise FeedChanged(f"a report of {_count(body)} lines that says it has {int(end[1])}")
+        raise FeedChanged(f"the report has {_count(body)} lines but declares {int(end[1])}")
     return body
 
 
@@ -172,7 +172,7 @@ def _beginning(line: bytes) -> bytes:
 def _headed(line: bytes) -> Table:
     cells = [cell.strip().strip('"') for cell in line.decode("latin-1").split(",")]
     if len(cells) < 5:
-        raise FeedChanged(f"a table without columns: {cells}"[:80])
+        raise FeedChanged(f"a table has no columns: {cells}"[:80])
     return Table(cells[1] + cells[2], line.split(b",", 4)[3], tuple(cells))
 
 
@@ -184,5 +184,5 @@ def _table_of(run: bytes, latest: Mapping[str, Table], wanted: Collection[str]) 
         return None
     table = latest.get(name)
     if table is None or table.version != version:
-        raise FeedChanged(f"{name}: rows of version {version.decode('latin-1')[:20]!r} without their header")
+        raise FeedChanged(f"{name}: rows of version {version.decode('latin-1')[:20]!r} have no header")
     return table

@@ -67,7 +67,7 @@ class Report:
         text = text_of(body)
         names = set(re.findall(rf"{self.prefix}_\d{{8,12}}_\d+(?:_LEGACY)?\.zip(?=\")", text, re.IGNORECASE | re.ASCII))
         if not names or not text.rstrip().lower().endswith("</html>"):
-            raise FeedChanged(f"no listing of {self.prefix} files, or one cut short")
+            raise FeedChanged(f"not a listing of {self.prefix} files, or truncated")
         chosen: dict[tuple[date, ...], dict[str, str]] = {}
         for name in sorted(names):
             covered = _days_in(name)

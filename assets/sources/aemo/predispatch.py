@@ -36,7 +36,7 @@ def parse(body: bytes, request: Request) -> Rows:
         found = tables(content, (_TABLE,))
         published = published_at(name) or published_at(request.url)
         if published is None:
-            raise FeedChanged(f"a file whose name does not say when it was published: {name[-60:]!r}")
+            raise FeedChanged(f"the file name has no publication time: {name[-60:]!r}")
         for table in found:
             _put(rows, table, published)
     require_known(rows)
@@ -48,7 +48,7 @@ def _put(rows: Rows, table: Table, published: int) -> None:
     regions = columns["REGIONID"].to_pylist()
     starts = [wall_stamp(end) - HALF_HOUR - AHEAD_OF_UTC for end in columns["PERIODID"].to_pylist()]
     if any(start % HALF_HOUR for start in starts):
-        raise FeedChanged("a period that does not end with a half hour")
+        raise FeedChanged("a period does not end on a half hour")
     for region in dict.fromkeys(regions):
         own = np.array([name == region for name in regions])
         zone = REGIONS_KNOWN.find(rows, region, np.array(starts)[own].tolist())

@@ -61,7 +61,7 @@ def follow(body: bytes, request: Request) -> list[Request]:
     text = text_of(body)
     names = {match[2]: match[1] for match in sorted(_NAME.finditer(text), key=lambda match: match[1])}
     if not names or not text.rstrip().lower().endswith("</html>"):
-        raise FeedChanged(f"no listing of {PREFIX} files, or one cut short")
+        raise FeedChanged(f"not a listing of {PREFIX} files, or truncated")
     files = []
     for stamp, name in sorted(names.items()):
         first, last = _days_of(stamp)

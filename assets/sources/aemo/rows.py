@@ -160,7 +160,7 @@ def _placed(stamps: pa.ChunkedArray, step_of: _Step) -> tuple[Ints, Ints]:
 def _is_pricing_run(flags: pa.ChunkedArray, table: str) -> Flags:
     words, lines = coded(flags)
     if unknown := [word for word in words if word not in ("0", "1")]:
-        raise FeedChanged(f"{table}: INTERVENTION is {unknown[0][:20]!r}")
+        raise FeedChanged(f"{table}: unexpected INTERVENTION {unknown[0][:20]!r}")
     return np.array([word == "0" for word in words], np.bool_)[lines]
 
 

@@ -141,9 +141,9 @@ def _fuel_columns(rows: Rows, outlook: _outlook.Outlook) -> dict[Fuel, list[int]
             by_fuel.setdefault(fuel, []).append(i)
     for fuel, places in by_fuel.items():
         if len(places) != list(FUELS.values()).count(fuel):
-            raise FeedChanged(f"{fuel} is a sum, of which a column is missing in {', '.join(outlook.header)[:200]}")
+            raise FeedChanged(f"cannot sum {fuel}: a column is missing in {', '.join(outlook.header)[:200]}")
     if not by_fuel:
-        raise FeedChanged("no fuel in the header")
+        raise FeedChanged("the header has no fuels")
     return by_fuel
 
 

@@ -53,8 +53,8 @@ def parse_lmp(node: str, market: str, key: SeriesKey, body: bytes, request: Requ
         found = found or bool(prices)
     if not found:
         if any(text.strip().partition("\n")[2] for text in texts):
-            raise FeedChanged(f"no price of {node}")
-        raise NotPublished("a header without lines")
+            raise FeedChanged(f"no price for {node}")
+        raise NotPublished("the file has a header but no rows")
     return rows
 
 
@@ -67,14 +67,14 @@ def parse_load_forecast(area: str, market: str, key: SeriesKey, body: bytes, req
         start, end, run, name, value = columns(header, *names)
         own = [cells for cells in lines if cells[name] == area]
         if any(cells[run] != market for cells in own):
-            raise FeedChanged(f"another market run than {market}")
+            raise FeedChanged(f"the market run is not {market}")
         step = RESOLUTIONS[key.resolution]
         extend_filled(rows, key, [(_begin(c[start], c[end], step), reading(c[value], "MW")) for c in own])
         found = found or bool(own) or not text.strip().partition("\n")[2]
     if not found:
-        raise FeedChanged(f"no forecast of {area}")
+        raise FeedChanged(f"no forecast for {area}")
     if not len(rows):
-        raise NotPublished("a header without lines")
+        raise NotPublished("the file has a header but no rows")
     return rows
 
 
@@ -110,7 +110,7 @@ def _begin(start: str, end: str, step: int) -> int:
     """Return the start of an interval. Raises FeedChanged if it is not `step` seconds long, or off the grid."""
     begin = _instant(start)
     if _instant(end) - begin != step or begin % step:
-        raise FeedChanged(f"an interval {start} to {end} instead of {step} s")
+        raise FeedChanged(f"an interval lasts from {start} to {end}; expected {step} s")
     return begin
 
 
@@ -119,7 +119,7 @@ def _texts(body: bytes) -> Iterator[str]:
     means."""
     members = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
     if not members:
-        raise FeedChanged("a zip without members")
+        raise FeedChanged("zip file is empty")
     for member in members:
         text = text_of(member)
         if text[:80].lstrip().startswith("<"):
@@ -130,7 +130,7 @@ def _texts(body: bytes) -> Iterator[str]:
 def _refusal(text: str, member: bytes) -> FeedError:
     """Return the meaning of an error. It arrives with status 200 inside the zip, or as a web page if throttled."""
     if "acceptable use" in text.lower():
-        return FeedUnavailable("OASIS: acceptable use policy, asked too fast", PAUSE)
+        return FeedUnavailable("OASIS: acceptable use policy, too many requests", PAUSE)
     no_html(text)
     answer = {local(e): (e.text or "").strip() for e in xml_of(member).iter() if isinstance(e.tag, str)}
     code, words = answer.get("ERR_CODE", ""), answer.get("ERR_DESC", "")[:120]
@@ -152,7 +152,7 @@ def _node_prices(text: str, node: str, market: str, step: int) -> list[tuple[int
     prices = []
     for cells in lines:
         if cells[run] != market:
-            raise FeedChanged(f"market run {cells[run][:20]!r} instead of {market}")
+            raise FeedChanged(f"market run {cells[run][:20]!r}; expected {market}")
         if cells[kind] == "LMP" and cells[name] == node:
             prices.append((_begin(cells[start], cells[end], step), reading(cells[price], "LMP")))
     return prices

@@ -102,7 +102,7 @@ def _without_next_day(lines: list[_Line], places: Sequence[int], dropped: Counte
     if all(a.minutes <= b.minutes for a, b in pairwise(undated[: last + 1])):
         ahead = undated[last + 1 :] if last >= 0 else []
     elif len({tuple(line.cells[i] for i in places) for line in midnights}) > 1:
-        raise FeedChanged("lines out of order, with two readings of 00:00")
+        raise FeedChanged("lines are not in order: 00:00 has two readings")
     else:
         ahead = []
     dropped["next day"] += len(ahead)
@@ -114,7 +114,7 @@ def _day(line: _Line, request: Request) -> date:
     if line.day is not None:
         return line.day
     if not request.days:
-        raise FeedChanged("labels without a date, and no day was asked for")
+        raise FeedChanged("labels have no date, and the request names no day")
     return request.days[0]
 
 
@@ -141,7 +141,7 @@ def _midnight(day: date) -> int:
     try:
         return plausible(local_midnight(day, TZ), day)
     except (ValueError, OverflowError):
-        raise FeedChanged(f"{day} is no day of a market") from None
+        raise FeedChanged(f"{day} is not a market day") from None
 
 
 def _refuse_yesterday(day: date, lines: Sequence[_Line], request: Request) -> None:
@@ -157,4 +157,4 @@ def _refuse_yesterday(day: date, lines: Sequence[_Line], request: Request) -> No
         return
     ahead = max(line.minutes * 60 for line in lines) - (int(sent_at) - _midnight(day))
     if ahead > SLACK + max(0, 24 - MarketDay(day, TZ).hours) * HOUR:
-        raise NotPublished("the file still holds yesterday")
+        raise NotPublished("the file still contains yesterday")

@@ -55,7 +55,7 @@ def end_of(entry: Mapping[str, Any]) -> int:
     period = member(entry, "period", str)
     end = iso_instant(period)
     if "T" not in period or end % HOUR:
-        raise FeedChanged(f"{period[:40]!r} ends no hour")
+        raise FeedChanged(f"{period[:40]!r} is not the end of an hour")
     return end
 
 
@@ -63,7 +63,7 @@ def megawatts_of(entry: Mapping[str, Any]) -> float | None:
     """Return the megawatt-hours of one hour, or None if there is no reading. Raises FeedChanged for another unit."""
     value = reading(member(entry, "value"), "value")
     if value is not None and entry.get("value-units") != "megawatthours":
-        raise FeedChanged(f"unit {str(entry.get('value-units'))[:40]!r}, not megawatthours")
+        raise FeedChanged(f"unit {str(entry.get('value-units'))[:40]!r}; expected megawatthours")
     return value
 
 
@@ -75,9 +75,9 @@ def response_of(body: bytes) -> dict[str, Any]:
 def entries_of(response: Mapping[str, Any]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = member(response, "data", list)
     if not entries:
-        raise NotPublished("no row for what was asked")
+        raise NotPublished("no rows for this request")
     if not all(isinstance(entry, dict) for entry in entries):
-        raise FeedChanged("'data' holds something else than rows")
+        raise FeedChanged("'data' contains something other than rows")
     return entries
 
 
@@ -100,7 +100,7 @@ def parse_by_zone(metric: str, kind: str, sign: float, body: bytes, request: Req
     """
     entries = [entry for entry in entries_of(response_of(body)) if member(entry, "type", str) == kind]
     if not entries:
-        raise FeedChanged(f"no row of type {kind}")
+        raise FeedChanged(f"no row of the type {kind}")
     rows = Rows()
     for entry in entries:
         zone = RESPONDENTS.get(member(entry, "respondent", str))

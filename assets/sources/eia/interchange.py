@@ -76,7 +76,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
 def _add_border(rows: Rows, zone: str, other: str, period: int, megawatts: float) -> None:
     """Add the import over a border, of which `megawatts` is the export in the hour that ends at `period`."""
     if not _CODE.fullmatch(other):
-        raise FeedChanged(f"{other[:LONGEST_NAME]!r} is no code of a balancing authority")
+        raise FeedChanged(f"{other[:LONGEST_NAME]!r} is not the code of a balancing authority")
     start = start_in_pjm(period) if zone == PJM else period - HOUR
     if zone == PJM and start - start_in_pjm(period - HOUR) > HOUR:
         rows.refuse(PJM, Metric.INTERCHANGE, [start - HOUR])  # no period means this hour

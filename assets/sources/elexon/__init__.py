@@ -81,7 +81,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
             rows.add("GB", Metric.PRICE, ts, price, "GBP/MWh", "30m")
     require_known(rows)
     if not found:
-        raise FeedChanged("no price of APXMIDP")
+        raise FeedChanged("no price for APXMIDP")
     return rows
 
 
@@ -95,7 +95,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
         elif entry.get("dataset") == "INDO":
             demand = member(entry, "demand")
         else:
-            raise FeedChanged("a demand that is not labelled INDO")
+            raise FeedChanged("a demand value is not labelled INDO")
         megawatts = reading(demand, "demand")
         if megawatts is None:
             continue
@@ -111,7 +111,7 @@ def parse_demand_forecast(body: bytes, request: Request) -> Rows:
     rows, key = Rows(), SeriesKey("GB", Forecast.DEMAND, "MW", "30m")
     for entry in entries_of(body, "NDF"):
         if entry.get("dataset") != "NDF":
-            raise FeedChanged("a forecast that is not labelled NDF")
+            raise FeedChanged("a forecast is not labelled NDF")
         megawatts = reading(member(entry, "demand"), "demand")
         if megawatts is not None:
             published_at = utc_stamp(member(entry, "publishTime"))

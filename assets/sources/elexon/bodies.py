@@ -25,20 +25,20 @@ def entries_of(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
     entries = answer if isinstance(answer, list) else member(answer, "data", list)
     metadata = answer.get("metadata") if isinstance(answer, dict) else None
     if metadata is not None and dataset not in member(metadata, "datasets", list):
-        raise FeedChanged(f"another dataset than {dataset}")
+        raise FeedChanged(f"the dataset is not {dataset}")
     if not entries:
-        raise NotPublished(f"no row of {dataset} in the answer")
+        raise NotPublished(f"the response has no rows of {dataset}")
     named = metadata is not None and metadata["datasets"] == [dataset]
     for entry in entries:
         if not isinstance(entry, dict) or entry.get("dataset", dataset) != dataset:
-            raise FeedChanged(f"a row that is not of {dataset}")
+            raise FeedChanged(f"a row does not belong to {dataset}")
         yield {**entry, "dataset": dataset} if named and "dataset" not in entry else entry
 
 
 def start_of(entry: Mapping[str, Any]) -> int:
     ts = utc_stamp(member(entry, "startTime"))
     if ts % HALF_HOUR:
-        raise FeedChanged(f"{iso(ts)} begins no half hour")
+        raise FeedChanged(f"{iso(ts)} is not the start of a half hour")
     return ts
 
 

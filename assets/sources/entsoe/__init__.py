@@ -76,14 +76,14 @@ def parse_price(body: bytes, request: Request) -> Rows:
         unit = f"{_currency(series, zone)}/MWh"
         _put(rows, zone, Metric.PRICE, unit, series, "price.amount", zone in TWO_AUCTIONS and auction is None)
     if not len(rows):
-        raise NotPublished("no day-ahead auction in the answer: " + (", ".join(rows.dropped) or "no TimeSeries"))
+        raise NotPublished("no day-ahead auction in the response: " + (", ".join(rows.dropped) or "no TimeSeries"))
     return rows
 
 
 def _currency(series: Series, zone: str) -> str:
     currency = series.texts.get("currency_Unit.name", "")
     if currency not in CURRENCIES.get(zone, ("EUR",)):
-        raise FeedChanged(f"prices of {zone} in {currency[:10]!r}")
+        raise FeedChanged(f"prices for {zone} are in {currency[:10]!r}")
     return currency
 
 
@@ -111,7 +111,7 @@ def _put(rows: Rows, zone: str, metric: str, unit: str, series: Series, value: s
 
 def _something(rows: Rows) -> Rows:
     if not len(rows):
-        raise NotPublished("no reading in the answer")
+        raise NotPublished("the response has no readings")
     return rows
 
 
@@ -126,9 +126,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
             or not all(pair)
             or not set(pair) & ({*ZONES} if request.zone is None else {request.zone})
         ):
-            raise FeedChanged(
-                f"a flow from {pair[0][:20]!r} to {pair[1][:20]!r}, which is no border that was asked for"
-            )
+            raise FeedChanged(f"a flow from {pair[0][:20]!r} to {pair[1][:20]!r}, a border that was not requested")
         for period in series.periods:
             interval = interval_of(period)
             ts, values = column(period, interval, "quantity", series.texts.get("curveType"))
@@ -158,7 +156,7 @@ def parse_capacity(body: bytes, request: Request) -> Rows:
         kind = series.texts.get("psrType", "")
         years = _years(series)
         if not kind:
-            raise FeedChanged("a series without psrType")
+            raise FeedChanged("a series has no psrType")
         if PSR_TYPES.find(rows, kind, (ts for ts, _ in years), zone) is None:
             continue
         for ts, value in years:
@@ -184,7 +182,7 @@ def _years(series: Series) -> list[tuple[int, float]]:
         shift = interval.start - new_year(first)
         if interval.resolution != "P1Y" or not 0 < last - first <= MOST_YEARS or abs(shift) >= DAY:
             raise FeedChanged(
-                f"a Period of {interval.resolution[:10]!r} from {first} to {last}, which are no calendar years"
+                f"a Period of {interval.resolution[:10]!r} from {first} to {last} does not match calendar years"
             )
         places, values = spread(period, "quantity", series.texts.get("curveType"), last - first)
         years += [(new_year(first + place - 1) + shift, value) for place, value in zip(places, values, strict=True)]

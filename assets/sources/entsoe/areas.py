@@ -178,7 +178,8 @@ def requested_zone(texts: Mapping[str, str], element: str, requested: str | None
     zone = zone_of(texts.get(element))
     if zone is None or requested not in (None, zone):
         raise FeedChanged(
-            f"{element} is {texts.get(element, 'missing')[:20]!r} in an answer for {requested or 'our zones'}"
+            f"unexpected {element} {texts.get(element, 'missing')[:20]!r} in a response for "
+            f"{requested or 'the zones served here'}"
         )
     return zone
 

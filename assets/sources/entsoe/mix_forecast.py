@@ -29,7 +29,7 @@ def parse_mix_forecast(body: bytes, request: Request) -> Rows:
         series.need("quantity_Measure_Unit.name", "MAW")
         kind = series.texts.get("psrType", "")
         if not kind:
-            raise FeedChanged("a series without psrType")
+            raise FeedChanged("a series has no psrType")
         zone = requested_zone(series.texts, "inBiddingZone_Domain.mRID", request.zone)
         for period in series.periods:
             interval = interval_of(period)

@@ -42,7 +42,7 @@ class Series:
     def need(self, name: str, value: str) -> None:
         """Raises FeedChanged unless the element says that."""
         if self.texts.get(name) != value:
-            raise FeedChanged(f"{name} is {self.texts.get(name, 'missing')[:40]!r} instead of {value}")
+            raise FeedChanged(f"unexpected {name} {self.texts.get(name, 'missing')[:40]!r}; expected {value}")
 
 
 def series_of(body: bytes, kind: str, process: str | None = None) -> Iterator[Series]:
@@ -62,9 +62,9 @@ def _document(body: bytes, kind: str, process: str | None) -> Any:
         _refuse(root)
     texts = {local(child): (child.text or "").strip() for child in root if not len(child)}
     if not local(root).endswith("_MarketDocument") or texts.get("type") != kind:
-        raise FeedChanged(f"{local(root)[:40]} of type {texts.get('type', 'missing')[:10]!r} instead of {kind}")
+        raise FeedChanged(f"got {local(root)[:40]} of type {texts.get('type', 'missing')[:10]!r}; expected {kind}")
     if process is not None and texts.get("process.processType") != process:
-        raise FeedChanged(f"process {texts.get('process.processType', 'missing')[:10]!r} instead of {process}")
+        raise FeedChanged(f"got process {texts.get('process.processType', 'missing')[:10]!r}; expected {process}")
     return root
 
 
@@ -96,7 +96,7 @@ def interval_of(period: Any) -> Interval:
     start, end = (_text(period, f"{{*}}timeInterval/{{*}}{name}") for name in ("start", "end"))
     interval = Interval(utc_stamp(start), utc_stamp(end), _text(period, "{*}resolution"))
     if interval.end <= interval.start:
-        raise FeedChanged(f"a Period from {start} to {end}")
+        raise FeedChanged(f"invalid Period from {start} to {end}")
     return interval
 
 
@@ -114,7 +114,10 @@ def column(period: Any, interval: Interval, value: str, curve: str | None) -> tu
         raise FeedChanged(f"unknown resolution {interval.resolution[:20]!r}")
     count, rest = divmod(interval.end - interval.start, step)
     if rest or interval.start % step or count > LONGEST_PERIOD:
-        raise FeedChanged(f"a Period of {interval.end - interval.start} s in steps of {step} s from {interval.start}")
+        raise FeedChanged(
+            f"a Period of {interval.end - interval.start} s does not divide into steps of {step} s, from "
+            f"{interval.start}"
+        )
     places, values = spread(period, value, curve, count)
     return [interval.start + (place - 1) * step for place in places], values
 
@@ -122,18 +125,18 @@ def column(period: Any, interval: Interval, value: str, curve: str | None) -> tu
 def spread(period: Any, value: str, curve: str | None, count: int) -> tuple[Sequence[int], list[float]]:
     """The places 1..count with a value, and the values. Raises FeedChanged for a place outside or with two values."""
     if curve not in ("A01", "A03"):
-        raise FeedChanged(f"curveType is {str(curve)[:20]!r}")
+        raise FeedChanged(f"unexpected curveType {str(curve)[:20]!r}")
     places, values = _points(period, value)
     if places == list(range(1, count + 1)):
         return places, values
     points = dict(zip(places, values, strict=True))
     if any(points[place] != value_there for place, value_there in zip(places, values, strict=True)):
-        raise FeedChanged("a position with two values")
+        raise FeedChanged("a position has two values")
     if not points:
         return [], []
     known = sorted(points)
     if known[0] < 1 or known[-1] > count:
-        raise FeedChanged(f"position {known[-1]} of {count}")
+        raise FeedChanged(f"position {known[-1]} is beyond the {count} positions of the Period")
     if curve == "A01":
         return known, [points[place] for place in known]
     filled: list[float] = []
@@ -153,9 +156,9 @@ def _points(period: Any, value: str) -> tuple[list[int], list[float]]:
         position_tag, value_tag = points[0][at].tag, points[0][of].tag
         pairs = [(point[at], point[of]) for point in points]
     except (ValueError, IndexError):
-        raise FeedChanged(f"a Point without position or {value}") from None
+        raise FeedChanged(f"a Point has no position or no {value}") from None
     if any(one.tag != position_tag or other.tag != value_tag for one, other in pairs):
-        raise FeedChanged("Points that are built differently")
+        raise FeedChanged("Points differ in structure")
     return positions([one.text or "" for one, _ in pairs]), floats([other.text or "" for _, other in pairs], value)
 
 
@@ -170,10 +173,10 @@ def _refuse(root: Any) -> NoReturn:
         raise FeedUnavailable(reason, BAN_SECONDS if "max allowed requests" in text.lower() else None)
     if _NOTHING.search(text) or (not text and codes == ["999"]):
         raise NotPublished(reason)
-    raise FeedChanged(f"refused, {reason}")
+    raise FeedChanged(f"request rejected: {reason}")
 
 
 def _refuse_page(body: bytes) -> NoReturn:
     if b"Unauthorized" in body:
         raise CredentialsMissing((TOKEN,), refused=True)
-    raise FeedChanged("a web page instead of a document")
+    raise FeedChanged("got a web page instead of a document")

@@ -90,7 +90,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
 def _is_forecast(row: object) -> bool:
     flag = member(row, "forecast")
     if flag not in (0, 1):
-        raise FeedChanged(f"forecast flag {str(flag)[:20]!r}")
+        raise FeedChanged(f"unexpected forecast flag {str(flag)[:20]!r}")
     return bool(flag)
 
 
@@ -123,7 +123,7 @@ def _load_hours(answer: object) -> Rows:
         over = [hour for hour in hours if not isinstance(hour, dict) or "systemLoad" in hour]
         _extend(rows, SeriesKey(ZONE, Metric.DEMAND, "MW", "1h"), over, "epoch", "systemLoad", HOUR, _updated(answer))
     if not rows:
-        raise FeedChanged("no systemLoad in any hour")
+        raise FeedChanged("no hour has a systemLoad")
     return rows
 
 
@@ -201,7 +201,7 @@ def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterato
             continue
         named = [name for name in entry if name[:2] == "dc"]
         if not named:
-            raise FeedChanged("a reading without DC ties")
+            raise FeedChanged("a reading has no DC ties")
         by_tie = {tie: reading(entry[tie], tie) for tie in named if DC_TIES.find(rows, tie, [ts])}
         flows = {tie: 0.0 - flow for tie, flow in by_tie.items() if flow is not None}
         yield ts, flows, flows.keys() >= ALWAYS | by_tie.keys()

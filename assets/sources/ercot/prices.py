@@ -176,7 +176,7 @@ def _documents(product: Product, body: bytes) -> Iterator[tuple[str, datetime, R
             which = (("doclookupId", str(member(document, "DocID", (str, int)))),)
             published = _moment(document, "PublishDate")
             if published.tzinfo is None:
-                raise FeedChanged(f"PublishDate without offset: {published}")
+                raise FeedChanged(f"PublishDate has no UTC offset: {published}")
             yield name, published, Request(product.feed, DOWNLOAD, which, ext="zip")
 
 
@@ -211,7 +211,7 @@ def _delivery_day(product: Product, name: str, published: datetime) -> date:
             return (published - timedelta(minutes=15)).date()
         return (published - timedelta(hours=6)).date() + timedelta(days=1)
     except (ValueError, OverflowError):
-        raise FeedChanged(f"document {name[:60]!r} of {published}") from None
+        raise FeedChanged(f"unexpected document {name[:60]!r}, published {published}") from None
 
 
 def _next_page(body: bytes, request: Request) -> list[Request]:
@@ -222,7 +222,7 @@ def _next_page(body: bytes, request: Request) -> list[Request]:
         return []
     wanted = dict(request.params).get("page", "1")
     if str(page) != wanted:
-        raise FeedUnavailable(f"page {str(page)[:20]} instead of {wanted}")
+        raise FeedUnavailable(f"got page {str(page)[:20]}; expected {wanted}")
     if pages <= page:
         return []
     params = tuple(pair for pair in request.params if pair[0] != "page")
@@ -245,7 +245,7 @@ def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
         extend_filled(rows, key, prices)
         found = found or bool(prices)
     if not found:
-        raise FeedChanged(f"no price of {hub}")
+        raise FeedChanged(f"no price for {hub}")
     return rows
 
 
@@ -256,7 +256,7 @@ def _tables(body: bytes, hub: str) -> Iterable[tuple[list[str], Iterable[Sequenc
         return
     contents = [content for _, content in unzipped(body, depth=1)] if is_zip(body) else [body]
     if not contents:
-        raise FeedChanged("a zip without members")
+        raise FeedChanged("zip file is empty")
     for content in contents:
         header, lines = table(only_lines_with(hub, text_of(content)))
         yield _names(header), lines, american_date
@@ -266,7 +266,7 @@ def _keyed_table(answer: object) -> tuple[list[str], list[list[Any]]]:
     header = _names([member(entry, "name", str) for entry in member(answer, "fields", list)])
     lines = member(answer, "data", list)
     if not lines:
-        raise NotPublished("no rows for these days")
+        raise NotPublished("no rows for these days yet")
     if any(not isinstance(line, list) or len(line) != len(header) for line in lines):
         raise FeedChanged(f"a row does not have the {len(header)} fields")
     return header, lines
@@ -300,19 +300,19 @@ def _hour(label: object) -> int:
     text = str(label).strip()
     minutes = clock_minutes(text if ":" in text else f"{text}:00")
     if minutes % 60 or minutes < 60:
-        raise FeedChanged(f"{text[:20]!r} is no hour's end")
+        raise FeedChanged(f"{text[:20]!r} is not the end of an hour")
     return minutes // 60
 
 
 def _quarter(label: object) -> int:
     text = str(label).strip()
     if text not in ("1", "2", "3", "4"):
-        raise FeedChanged(f"{text[:20]!r} is no quarter of an hour")
+        raise FeedChanged(f"{text[:20]!r} is not a quarter hour")
     return int(text)
 
 
 def _is_second_pass(flag: object) -> bool:
     second = FLAGS.get(str(flag).strip().upper())
     if second is None:
-        raise FeedChanged(f"repeated-hour flag {str(flag)[:20]!r}")
+        raise FeedChanged(f"unexpected repeated-hour flag {str(flag)[:20]!r}")
     return second

@@ -133,7 +133,7 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
     lines = report(body, "Day-Ahead Energy Market Hourly LMP Report", *names, mark=HUB)
     prices = [(_hour(on, ending), reading(price, "LMP")) for on, ending, place, price in lines if place == HUB]
     if not prices:
-        raise FeedChanged(f"no price of location {HUB}")
+        raise FeedChanged(f"no price for location {HUB}")
     return _rows(DAY_AHEAD, prices)
 
 
@@ -196,7 +196,7 @@ def _hub_prices(box: str, name: str, key: SeriesKey, step: int, body: bytes, req
     """Prices of the hub. Raises FeedChanged, NotPublished."""
     prices = [entry for entry in entries(body, box, name) if location(entry) == HUB]
     if not prices:
-        raise FeedChanged(f"no price of location {HUB}")
+        raise FeedChanged(f"no price for location {HUB}")
     return _rows(key, [(begin(entry, step), reading(member(entry, "LmpTotal"), "LMP")) for entry in prices])
 
 
@@ -204,7 +204,7 @@ def _hour(on: str, ending: str) -> int:
     """The start of the hour ending `07` of a day; `02X` is the second pass of the repeated autumn hour."""
     digits = ending.removesuffix("X")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 2 and 1 <= int(digits) <= 24):
-        raise FeedChanged(f"no hour ending: {ending[:20]!r}")
+        raise FeedChanged(f"not an hour ending: {ending[:20]!r}")
     return wall_instant(american_date(on), (int(digits) - 1) * HOUR, TZ, second_pass=digits != ending)
 
 

@@ -23,13 +23,13 @@ def entries(body: bytes, box: str, name: str) -> list[dict[str, Any]]:
     answer = _published(body)
     inner = answer[box] if isinstance(answer, dict) and box in answer else answer
     if inner in ("", None):
-        raise NotPublished("no entry yet")
+        raise NotPublished("no entries yet")
     content = member(inner, name, (list, dict, str, type(None)))
     if not content:
-        raise NotPublished("no entry yet")
+        raise NotPublished("no entries yet")
     listed = content if isinstance(content, list) else [content]
     if not all(isinstance(entry, dict) for entry in listed):
-        raise FeedChanged(f"{name!r} holds something else than entries")
+        raise FeedChanged(f"{name!r} contains something other than entries")
     return listed
 
 
@@ -37,7 +37,7 @@ def begin(entry: dict[str, Any], step: int) -> int:
     """The instant of BeginDate, which carries its offset. Raises FeedChanged for one off the grid of `step` seconds."""
     ts = iso_instant(member(entry, "BeginDate", str))
     if ts % step:
-        raise FeedChanged(f"{entry['BeginDate']} begins no interval of {step} s")
+        raise FeedChanged(f"{entry['BeginDate']} is not the start of a {step} s interval")
     return ts
 
 
@@ -50,9 +50,9 @@ def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
     """Entries by tie number, of `[{"data": {"4010": [...]}}]`. Raises FeedChanged, NotPublished."""
     by_tie = _content(body)
     if not by_tie:
-        raise NotPublished("no tie in the answer yet")
+        raise NotPublished("the response has no ties yet")
     if not isinstance(by_tie, dict) or not all(isinstance(rows, list) for rows in by_tie.values()):
-        raise FeedChanged("ties without lists of entries")
+        raise FeedChanged("a tie has no list of entries")
     return by_tie
 
 
@@ -64,7 +64,7 @@ def load_forecasts(body: bytes) -> list[dict[str, Any]]:
     days = _content(body)
     found = [entry for name in ("priorDay", "forecast") for entry in member(days, name, list)]
     if not found:
-        raise NotPublished("no forecast in the answer yet")
+        raise NotPublished("the response has no forecast yet")
     return found
 
 
@@ -72,7 +72,7 @@ def _content(body: bytes) -> Any:
     """What a page of the site holds, of `[{"data": ...}]`. Raises FeedChanged, NotPublished."""
     answer = _published(body)
     if not isinstance(answer, list) or len(answer) != 1:
-        raise FeedChanged("not the list of one answer")
+        raise FeedChanged("not the list of a single response")
     return member(answer[0], "data", (dict, list))
 
 
@@ -82,13 +82,13 @@ def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[st
     Raises NotPublished for the sentence that says so, FeedChanged for another report and for one cut before its T line.
     """
     if NO_DATA in body[:200]:
-        raise NotPublished("no data exists for this period")
+        raise NotPublished("no data for this period")
     lines = no_html(text_of(body)).rstrip().splitlines()
     head = [cells for cells in _cells(lines[:6]) if cells]
     if not any(cells[0] == "C" and title in cells[-1] for cells in head):
-        raise FeedChanged(f"not the {title}")
+        raise FeedChanged(f'not the report "{title}"')
     if not lines[-1].startswith(('"T"', "T,")):
-        raise FeedChanged("cut: the report has no T line")
+        raise FeedChanged("the report is truncated: it has no T line")
     header = next((cells for cells in head if cells[0] == "H"), [])
     places = columns(header, *names)
     return [
@@ -100,7 +100,7 @@ def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[st
 
 def _published(body: bytes) -> Any:
     if NO_DATA in body[:200]:
-        raise NotPublished("no data exists for this period")
+        raise NotPublished("no data for this period")
     return json_of(body)
 
 
@@ -108,10 +108,10 @@ def _cells(lines: Sequence[str]) -> list[list[str]]:
     try:
         return [[cell.strip() for cell in cells] for cells in csv.reader(io.StringIO("\n".join(lines)), strict=True)]
     except csv.Error as error:
-        raise FeedChanged(f"not CSV: {error}") from None
+        raise FeedChanged(f"not valid CSV: {error}") from None
 
 
 def _picked(cells: Sequence[str], places: Sequence[int], width: int) -> list[str]:
     if len(cells) != width:
-        raise FeedChanged(f"{len(cells)} cells under {width} columns")
+        raise FeedChanged(f"a line has {len(cells)} cells; the header has {width}")
     return [cells[place] for place in places]

@@ -37,7 +37,7 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
     """
     entries = member(json_of(body), "instance", list)
     if not entries:
-        raise NotPublished("no interval yet")
+        raise NotPublished("no intervals yet")
     rows = Rows()
     starts = [iso_instant(member(entry, "timestamp"), TZ) for entry in entries]
     for name in _areas(entries):
@@ -53,7 +53,7 @@ def _areas(entries: Sequence[dict[str, Any]]) -> list[str]:
     """Every column but the stamp, in order. Raises FeedChanged without MISO's own or for a name that is no code."""
     names = list(dict.fromkeys(name for entry in entries for name in entry if name != "timestamp"))
     if any("MISO" not in entry for entry in entries):
-        raise FeedChanged("no column MISO")
+        raise FeedChanged("missing column MISO")
     if strange := [name for name in names if not _CODE.fullmatch(name)]:
         raise FeedChanged(f"unknown column {strange[0][:20]!r}")
     return names

@@ -28,7 +28,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
     answer = member(json_of(body), "LoadInfo", dict)
     reference = _REFERENCE.fullmatch(member(answer, "RefId", str).strip())
     if reference is None:
-        raise FeedChanged(f"RefId {answer['RefId'][:40]!r}")
+        raise FeedChanged(f"unexpected RefId {answer['RefId'][:40]!r}")
     day = named_date(reference[1])
     newest = fixed_instant(day, clock_minutes(reference[2]) * 60, EST)
     loads = [member(entry, "Load", dict) for entry in member(answer, "FiveMinTotalLoad", list)]

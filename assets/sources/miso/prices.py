@@ -44,7 +44,7 @@ def _parse_live_lmp(body: bytes) -> Rows:
     answer = json_of(_only_hub(body) if len(body) > LARGE else body)
     header, lines = member(answer, "headers", list), member(answer, "data", list)
     if not lines:
-        raise FeedChanged(f"no price of {HUB}") if len(body) > LARGE else NotPublished("no interval yet")
+        raise FeedChanged(f"no price for {HUB}") if len(body) > LARGE else NotPublished("no intervals yet")
     if missing := [name for name in ("INTERVAL", "CPNODE", "LMP") if header.count(name) != 1]:
         raise FeedChanged(f"not one column {missing[0]} in {str(header)[:200]}")
     end, node, price = (header.index(name) for name in ("INTERVAL", "CPNODE", "LMP"))
@@ -58,7 +58,7 @@ def _parse_live_lmp(body: bytes) -> Rows:
             ends.append(iso_instant(cells[end], TZ))
             prices.append(reading(cells[price], "LMP"))
     if not ends:
-        raise FeedChanged(f"no price of {HUB}")
+        raise FeedChanged(f"no price for {HUB}")
     starts, values = filled([ts - FIVE_MINUTES for ts in ends], prices)
     rows.extend(SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), *on_grid(rows, starts, values))
     return rows
@@ -76,17 +76,17 @@ def parse_report(metric: Metric, body: bytes, request: Request) -> Rows:
     """Hourly ex-post prices, USD/MWh: title, date, (an empty line,) a note, a column an hour's end."""
     text = no_html(text_of(body))
     if text.lstrip().startswith("<"):
-        raise NotPublished("BlobNotFound") if "BlobNotFound" in text else FeedChanged("XML instead of a report")
+        raise NotPublished("BlobNotFound") if "BlobNotFound" in text else FeedChanged("got XML instead of a report")
     preamble, header_start, rest = text.partition("Node,Type,Value,")
     if not header_start:
-        raise FeedChanged("no header Node,Type,Value")
+        raise FeedChanged("missing header Node,Type,Value")
     _check_title(preamble, metric)
     day = _report_day(preamble)
     header, lines = table(only_lines_with(HUB, without_cut_cell(header_start + rest)))
     own = [cells for cells in lines if cells[0].strip() == HUB and cells[2].strip() == "LMP"]
     if not own:
         nodes = rest.partition("\n")[2].strip()
-        raise FeedChanged(f"no price of {HUB}") if nodes else NotPublished("a header without lines")
+        raise FeedChanged(f"no price for {HUB}") if nodes else NotPublished("the file has a header but no rows")
     rows = Rows()
     for cells in own:
         _extend_hours(rows, metric, day, header[3:], cells[3:])
@@ -99,7 +99,7 @@ def _check_title(preamble: str, metric: Metric) -> None:
     letters = "".join(filter(str.isalpha, title.lower()))
     market = "dayahead" if metric is Metric.PRICE_DAY_AHEAD else "realtime"
     if market not in letters or "exante" in letters:
-        raise FeedChanged(f"another report: {title[:60]!r}")
+        raise FeedChanged(f"unexpected report: {title[:60]!r}")
 
 
 def _report_day(preamble: str) -> date:

@@ -59,22 +59,22 @@ class _Columns:
 def first_sheet(body: bytes) -> Sheet:
     """The cells of the workbook's first sheet. Raises NotPublished and FeedChanged for what is no whole workbook."""
     if not body.strip():
-        raise NotPublished("empty body")
+        raise NotPublished("the response is empty")
     if body[:4] != _MAGIC:
         no_html(body[:300].decode("latin-1"))
         if b"BlobNotFound" in body[:500]:
             raise NotPublished("BlobNotFound")
-        raise FeedChanged("no .xls workbook")
+        raise FeedChanged("not an .xls workbook")
     try:
         # Warnings go to standard output, unless there is another place; ragged: no row is made longer than it is.
         book = xlrd.open_workbook(file_contents=body, logfile=io.StringIO(), ragged_rows=True)
         if book.biff_version != _BIFF8:
-            raise FeedChanged(f"a workbook of BIFF {book.biff_version / 10:g} instead of 8")
+            raise FeedChanged(f"workbook format BIFF {book.biff_version / 10:g}; expected 8")
         rows = [_cells(row) for row in book.sheet_by_index(0).get_rows()]
     except _BROKEN as error:
-        raise FeedChanged(f"broken workbook: {type(error).__name__} {str(error)[:80]}") from None
+        raise FeedChanged(f"damaged workbook: {type(error).__name__} {str(error)[:80]}") from None
     if beyond := max((column for row in rows for column in row if column >= MOST_COLUMNS), default=0):
-        raise FeedChanged(f"a cell in column {beyond} of at most {MOST_COLUMNS}")
+        raise FeedChanged(f"a cell in column {beyond}; the limit is {MOST_COLUMNS}")
     return Sheet(tuple(filter(None, rows)), book.datemode)
 
 
@@ -99,7 +99,7 @@ def hours(sheet: Sheet, name: str) -> Iterator[tuple[date, int, float]]:
             day = _date(_filled(row, columns.day), sheet.datemode) or day
             yield from _reading(day, _number(hour), value)
     if columns is None:
-        raise FeedChanged(f"no row that names {name!r}")
+        raise FeedChanged(f"no row named {name!r}")
 
 
 def published(sheet: Sheet) -> date | None:
@@ -124,7 +124,7 @@ def _columns(row: Row, name: str) -> _Columns | None:
     if _plain("HourEnding") not in named:
         return None
     if missing := [column for column in ("Market Day", name) if _plain(column) not in named]:
-        raise FeedChanged(f"no column {missing[0]!r} in {', '.join(named)[:200]}")
+        raise FeedChanged(f"missing column {missing[0]!r}; found {', '.join(named)[:200]}")
     starts = [*sorted(named.values()), MOST_COLUMNS]
 
     def width(header: str) -> range:
@@ -137,9 +137,9 @@ def _columns(row: Row, name: str) -> _Columns | None:
 def _reading(day: date | None, ending: float, value: Cell | None) -> Iterator[tuple[date, int, float]]:
     """One hour's reading; an hour that is still ahead has a forecast and no value."""
     if day is None:
-        raise FeedChanged("an hour without its day")
+        raise FeedChanged("an hour has no day")
     if not 1 <= ending <= 24 or ending != int(ending):
-        raise FeedChanged(f"HourEnding {ending}")
+        raise FeedChanged(f"unexpected HourEnding {ending}")
     if value is not None:
         yield day, int(ending), _number(value)
 
@@ -159,7 +159,7 @@ def _number(cell: Cell) -> float:
     """The number in a cell. Raises FeedChanged, also for an error such as #N/A, which xlrd gives as a number."""
     kind, value = cell
     if kind not in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_TEXT):
-        raise FeedChanged(f"a cell of type {kind} instead of a number")
+        raise FeedChanged(f"a cell has the type {kind}; expected a number")
     return number(value, "cell")
 
 
@@ -171,9 +171,9 @@ def _date(cell: Cell | None, datemode: int) -> date | None:
     if kind == xlrd.XL_CELL_TEXT:
         return american_date(value)
     if kind not in (xlrd.XL_CELL_DATE, xlrd.XL_CELL_NUMBER):
-        raise FeedChanged(f"{str(value)[:20]!r} is no day")
+        raise FeedChanged(f"{str(value)[:20]!r} is not a date")
     try:
         moment: datetime = xlrd.xldate_as_datetime(value, datemode)
     except (ValueError, OverflowError):
-        raise FeedChanged(f"{value} is no day") from None
+        raise FeedChanged(f"{value} is not a date") from None
     return moment.date()

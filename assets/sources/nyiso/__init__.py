@@ -104,7 +104,7 @@ def parse_lbmp_rt(body: bytes, request: Request) -> Rows:
     for text in files(body):
         ends, values = settled(rows, placed(rows, _on_grid(rows, prices(text, HUB))))
         if not ends:
-            raise FeedChanged("no five-minute price: not the real-time file")
+            raise FeedChanged("no five-minute prices: not the real-time file")
         rows.extend(PRICE, [end - FIVE_MINUTES for end in ends], values)
     return rows
 
@@ -115,7 +115,7 @@ def parse_lbmp_da(body: bytes, request: Request) -> Rows:
     for text in files(body):
         series = prices(text, HUB)
         if any(wall % HOUR for wall in series.ts):
-            raise FeedChanged("stamps within the hour: not the day-ahead file")
+            raise FeedChanged("times within the hour: not the day-ahead file")
         rows.extend(DAY_AHEAD, *placed(rows, series))
     return rows
 
@@ -193,7 +193,7 @@ def parse_load_forecast(body: bytes, request: Request) -> Rows:
             end = MarketDay.at(min(series.ts, default=0), TZ).end
             series = Series(*keep(rows, *series, end.__gt__, "hours that another file forecasts"))
         if any(ts % HOUR for ts in series.ts):
-            raise FeedChanged("stamps within the hour: no forecast of hours")
+            raise FeedChanged("times within the hour: not the hourly forecast")
         rows.extend(FORECAST, *series)
     return rows
 

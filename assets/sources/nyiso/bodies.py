@@ -48,7 +48,7 @@ def files(body: bytes) -> Iterator[str]:
         return
     members = [content for name, content in unzipped(body) if name.lower().endswith(".csv")]
     if not members:
-        raise FeedChanged("a zip without a CSV file")
+        raise FeedChanged("zip file has no CSV member")
     yield from map(text_of, [content for content in members if _has_lines(content)] or members[:1])
 
 
@@ -202,5 +202,5 @@ def _behind(name: str) -> int:
 
 def _nothing(text: str) -> NoReturn:
     if text.partition("\n")[2].strip():
-        raise FeedChanged("nothing of ours in the file")
-    raise NotPublished("a header without lines")
+        raise FeedChanged("the file has no rows for the zones served here")
+    raise NotPublished("the file has a header but no rows")

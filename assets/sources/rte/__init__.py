@@ -55,9 +55,9 @@ def parse_price(body: bytes, request: Request) -> Rows:
             if local(series) == "type" and (zone := PERIMETERS.find(rows, area, [day.start])):
                 _add_day(rows, zone, day, series)
     if areas and not areas & AREAS.keys():
-        raise FeedChanged(f"no area of ours among {', '.join(sorted(areas))[:80]}")
+        raise FeedChanged(f"no known area among {', '.join(sorted(areas))[:80]}")
     if not len(rows):
-        raise NotPublished("no price in the answer")
+        raise NotPublished("the response has no prices")
     return rows
 
 
@@ -67,11 +67,11 @@ def _add_day(rows: Rows, zone: str, day: MarketDay, series: etree._Element) -> N
         return
     step = (day.end - day.start) // len(prices)
     if step not in _RESOLUTIONS or step * len(prices) != day.end - day.start:
-        raise FeedChanged(f"{len(prices)} periods of {zone} on {day}")
+        raise FeedChanged(f"{len(prices)} periods for {zone} on {day}")
     for period in range(len(prices)):
         text = prices.get(str(period))
         if text is None:
-            raise FeedChanged(f"no period {period} of {zone} on {day}")
+            raise FeedChanged(f"missing period {period} for {zone} on {day}")
         if text not in ("", "ND"):
             price = number(text, "price")
             rows.add(zone, Metric.PRICE, day.start + period * step, price, "EUR/MWh", _RESOLUTIONS[step])

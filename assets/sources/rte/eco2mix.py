@@ -103,11 +103,11 @@ def _columns(answer: Any) -> By:
         _require_france(record)
         ts = iso_instant(member(record, "date_heure", str))
         if ts % QUARTER:
-            raise FeedChanged(f"{record['date_heure'][:40]!r} is off the grid")
+            raise FeedChanged(f"{record['date_heure'][:40]!r} is not aligned to the interval")
         for name in (*METRICS, *FUELS, *REAL_TIME_FUELS, CARBON):
             value = None if name not in METRICS and record.get(name) in NO_READING else reading(record.get(name), name)
             if value is not None and columns[name].setdefault(ts, value) != value:
-                raise FeedChanged(f"{name} at {record['date_heure']} twice, with different values")
+                raise FeedChanged(f"{name} at {record['date_heure']} has two different values")
     return columns
 
 
@@ -140,11 +140,11 @@ def _records(answer: Any) -> Iterator[dict[str, Any]]:
     else:
         records = [member(record, "fields", dict) for record in member(answer, "records", list)]
     if not records:
-        raise NotPublished("no record in the answer")
+        raise NotPublished("the response has no records")
     if not any(name in record for record in records for name in METRICS):
         raise FeedChanged(f"no record has {' or '.join(METRICS)}")
     if (reading(answer.get("total_count"), "total_count") or 0) > len(records):
-        raise FeedChanged(f"{len(records)} of {answer['total_count']} records: the answer is cut")
+        raise FeedChanged(f"the response is truncated: {len(records)} of {answer['total_count']} records")
     yield from records
 
 

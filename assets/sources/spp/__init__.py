@@ -65,7 +65,7 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
     if any(start % HOUR for start in starts):
         raise FeedChanged("an interval ends within the hour: not the day-ahead file")
     if len(set(starts)) < 2:
-        raise FeedChanged("a single interval: not the day-ahead file")
+        raise FeedChanged("only one interval: not the day-ahead file")
     rows.extend(DAY_AHEAD, starts, values)
     return rows
 
@@ -137,7 +137,7 @@ def _finished(rows: Rows, starts: list[int], values: list[float], written: int |
     Where the file's name is not known, the newest hour may be either and is left out.
     """
     if any(start % HOUR for start in starts):
-        raise FeedChanged("a value that ends within the hour")
+        raise FeedChanged("a value ends within the hour")
     over = max(starts, default=0) if written is None else written
     return keep(rows, starts, values, lambda start: start + HOUR <= over, "hour still running")
 
@@ -151,7 +151,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
     chosen = [line for line in lines if _ON_GRID.match(line)]
     sheet = Sheet(b"".join([header, *chosen]))
     if WESTERN_NEIGHBOURS & set(sheet.names):
-        raise FeedChanged("tie flows of the western area")
+        raise FeedChanged("tie flows of the western area instead of the eastern")
     stamp, actual = sheet.place("gmttime"), sheet.place("sppnai")
     rows = Rows()
     flows = [
@@ -160,7 +160,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
         if cells[actual].strip()
     ]
     if not flows:
-        raise FeedChanged("no five-minute instant") if lines else NotPublished("a header without lines")
+        raise FeedChanged("no five-minute times") if lines else NotPublished("the file has a header but no rows")
     rows.extend(INTERCHANGE, [ts for ts, _ in flows], [0.0 - flow for _, flow in flows])
     drop(rows, "between five-minute instants", len(lines) - len(chosen))
     return rows

@@ -41,7 +41,7 @@ class Sheet:
         for name in spellings:
             if name in self.names:
                 return self.names.index(name)
-        raise FeedChanged(f"no column {spellings[0]} in {', '.join(self.names)[:200]}")
+        raise FeedChanged(f"missing column {spellings[0]}; found {', '.join(self.names)[:200]}")
 
     def eastern(self, rows: Rows, load: int | None = None) -> list[list[str]]:
         """The lines of the eastern balancing area; all of them in the files from before the areas parted.
@@ -53,7 +53,7 @@ class Sheet:
             return list(self._lines)
         area, lines = self.place("baa"), list(self._lines)
         if lines and not any(cells[area].strip() == EASTERN for cells in lines):
-            raise FeedChanged(f"nothing of ours in the file: no line of the area {EASTERN}")
+            raise FeedChanged(f"the file has no rows for the area {EASTERN}")
         return [cells for cells in lines if self._is_eastern(cells, area, load, rows)]
 
     def _is_eastern(self, cells: list[str], area: int, load: int | None, rows: Rows) -> bool:
@@ -73,8 +73,8 @@ class Sheet:
     def nothing(self) -> FeedChanged | NotPublished:
         """What a file without a line of ours means."""
         if self.whole.partition(b"\n")[2].strip():
-            return FeedChanged("nothing of ours in the file")
-        return NotPublished("a header without lines")
+            return FeedChanged("the file has no rows for the zones served here")
+        return NotPublished("the file has a header but no rows")
 
 
 def _without_cut_cell(text: str) -> str:

@@ -126,7 +126,7 @@ def written_at(path: str) -> int | None:
         last = datetime(year, month, day, hour, minute) - timedelta(seconds=1)  # noqa: DTZ001  placed by the next line
         return local_instant(last, TZ, second_pass=bool(match[6])) + 1
     except (ValueError, OverflowError, BadWindow):
-        raise FeedChanged(f"{match[0][:40]!r} names no time") from None
+        raise FeedChanged(f"{match[0][:40]!r} contains no time") from None
 
 
 def monthly(year: int, month: int) -> str:

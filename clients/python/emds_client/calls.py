@@ -46,7 +46,7 @@ def _text(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, datetime):
         if value.tzinfo is None:
-            raise ValueError(f"{value} has no offset")
+            raise ValueError(f"{value} has no UTC offset. Use a timezone-aware datetime.")
         return value.isoformat()
     return value.isoformat() if isinstance(value, date) else str(value)
 

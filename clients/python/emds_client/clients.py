@@ -266,7 +266,7 @@ class AsyncClient(
 def _settings(base_url: str | None, key: str | None, timeout: float) -> dict[str, Any]:
     base_url, key = base_url or os.environ.get("EMDS_URL", ""), key or os.environ.get("EMDS_KEY")
     if not base_url:
-        raise ValueError("give the service's address, or set EMDS_URL")
+        raise ValueError("No service address. Pass `base_url`, or set EMDS_URL.")
     headers = {"Accept": "application/json", "User-Agent": f"emds-client/{__version__}"}
     if key:
         headers["Authorization"] = f"Bearer {key}"

@@ -139,7 +139,7 @@ def read_months(metric: str, zone: str | Iterable[str], first: str, last: str) -
         if hashlib.sha256(answer.content).hexdigest() != file["sha256"]:
             raise Unavailable(
                 0,
-                f"{file['month']} of {file['zone']} is not the file that was listed: it may have changed; ask again",
+                f"{file['month']} of {file['zone']} is not the listed file: it may have changed; list the files again",
             )
         tables.append(pyarrow.parquet.read_table(io.BytesIO(answer.content)).replace_schema_metadata())
     frame = pyarrow.concat_tables(tables).to_pandas().dropna(axis="columns", how="all")

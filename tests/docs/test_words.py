@@ -1,0 +1,90 @@
+"""Texts that readers and agents see use the field's words: no phrase of `phrases`, and few long sentences.
+
+`COVERED` is the only list of these texts.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.http.problems import KINDS
+from api.mcp.reading import PROMPTS, RESOURCES
+from api.mcp.server import INSTRUCTIONS
+from api.mcp.tools import TOOLS
+from api.openapi import document as openapi
+from api.settings import Settings
+from tests.docs.phrases import find_phrases, long_sentences
+
+ROOT = Path(__file__).resolve().parents[2]
+Texts = Iterator[tuple[str, str]]
+"""Texts with their places."""
+
+
+def _described(value: Any, place: str) -> Texts:
+    """Yield the summaries and descriptions in a JSON value."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if name in ("summary", "description") and isinstance(part, str):
+                yield place, part
+            elif name not in ("schemas", "example", "examples"):
+                yield from _described(part, f"{place}.{name}")
+    elif isinstance(value, list):
+        for part in value:
+            yield from _described(part, place)
+
+
+def _operations() -> Texts:
+    return _described(openapi.document(Settings(), {}), "openapi")
+
+
+def _problems() -> Texts:
+    for kind in KINDS.values():
+        yield kind.name, f"{kind.title}. {kind.meaning}"
+
+
+def _tools() -> Texts:
+    yield "instructions", INSTRUCTIONS
+    for name, tool in TOOLS.items():
+        yield name, tool.listed["title"]
+        yield from _described(tool.listed, name)
+    for uri, (about, _) in RESOURCES.items():
+        yield uri, about["description"]
+    for name, (title, description, _, words) in PROMPTS.items():
+        yield name, f"{title}. {description} {words}"
+    yield "answers.txt", re.sub(r"\{[{%#].*?[#%}]\}", " ", (ROOT / "api/mcp/answers.txt").read_text(), flags=re.DOTALL)
+
+
+def _raised() -> Texts:
+    """Yield the texts in the code's `raise` statements."""
+    for folder in ("api", "assets", "clients", "geo_data", "orchestration", "warehouse"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for statement in ast.walk(ast.parse(path.read_text())):
+                if isinstance(statement, ast.Raise) and statement.exc is not None:
+                    for node in ast.walk(statement.exc):
+                        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                            yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value
+
+
+COVERED: Mapping[str, tuple[Callable[[], Texts], int]] = {
+    "openapi": (_operations, 0),
+    "problems": (_problems, 0),
+    "mcp": (_tools, 0),
+    "raised": (_raised, 0),
+}
+"""What is read, and how many sentences of it have more than 30 words: a new one needs a shorter one elsewhere."""
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_texts_use_the_fields_words(name: str) -> None:
+    texts, most = COVERED[name]
+    read = list(texts())
+    assert len(read) > 30, "the texts were found"
+    assert [f"{place}: {found}" for place, text in read for found in find_phrases(text)] == []
+    long = {sentence: place for place, text in read for sentence in long_sentences(text)}
+    assert len(long) <= most, str(long)
