@@ -143,7 +143,7 @@ class Session:
         throttled = reply.status == 429 or (reply.status == 403 and not request.secrets)
         if throttled or reply.status in LATER:
             reason = ABROAD_403 if _host(request).endswith(AMERICAN_ONLY) else THROTTLED_403
-            text = f"{_host(request)} answers {reply.status}{reason if reply.status == 403 else ''}"
+            text = f"{_host(request)} returned {reply.status}{reason if reply.status == 403 else ''}"
             kind = "rate_limited" if throttled else "server"
             later = FeedUnavailable(text, _retry_after(reply.headers.get("retry-after")), kind)
             return _Passing(later, reply.status, self._tick() - begun, throttled)
@@ -253,8 +253,8 @@ def _absent(request: Request, reply: Reply) -> FeedError:
     """Return the meaning of a 404: a file is not there yet; a query has an outage, unless the body reports no data."""
     text = f"{_host(request)} returned {reply.status}"
     if any(feed.files for feed in _feeds(request)):
-        return NotPublished(f"{text}: not there")
-    return _nothing(request, reply) or FeedUnavailable(f"{text} to a question", kind="server")
+        return NotPublished(f"{text}: the file does not exist yet")
+    return _nothing(request, reply) or FeedUnavailable(f"{text} for a query", kind="server")
 
 
 def _nothing(request: Request, reply: Reply) -> NotPublished | None:

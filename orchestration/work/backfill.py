@@ -85,7 +85,7 @@ def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str
         until = min(last or feed.since, feed.since - timedelta(days=1))
         if first <= until and not feed.yearly:
             days = (until - first).days + 1
-            lines.append(f"{feed.id} begins on {feed.since}: {days} days from {first} on are out of reach")
+            lines.append(f"{feed.id} starts on {feed.since}: {days} days from {first} are out of range")
     return lines
 
 

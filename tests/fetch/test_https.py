@@ -134,17 +134,17 @@ def test_half_a_chunked_body_is_no_answer(publisher: Callable[..., Publisher]) -
         handler.wfile.write(b"8\r\nhalf")
         handler.close_connection = True
 
-    assert reason(transport(publisher(script))) == f"{HOST}: the answer broke off"
+    assert reason(transport(publisher(script))) == f"{HOST}: the response was cut off"
 
 
 def test_an_answer_beyond_the_feeds_size_is_refused(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200, b"x" * 1_000_001))
-    assert "longer than 1000000 bytes" in reason(transport(host), error=FeedChanged)
+    assert "larger than 1000000 bytes" in reason(transport(host), error=FeedChanged)
 
 
 def test_a_small_body_that_unpacks_into_a_large_one_is_refused(publisher: Callable[..., Publisher]) -> None:
     host = publisher(replies(200, gzip.compress(b"x" * 50_000_000), Content_Encoding="gzip"))
-    assert "longer than 1000000 bytes" in reason(transport(host), error=FeedChanged)
+    assert "larger than 1000000 bytes" in reason(transport(host), error=FeedChanged)
 
 
 def test_a_coding_that_was_not_asked_for_is_refused(publisher: Callable[..., Publisher]) -> None:

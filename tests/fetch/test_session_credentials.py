@@ -22,7 +22,7 @@ def test_a_source_is_asked_at_the_address_that_the_owner_names() -> None:
         assert [call.url for call, _ in script.calls] == [asked]
         assert answer.request == request, "what is kept does not tell where it was asked"
     script = Script([GOOD])
-    with pytest.raises(FeedUnavailable, match="ENTSOE_ENDPOINT is no http"):
+    with pytest.raises(FeedUnavailable, match="ENTSOE_ENDPOINT is not an http"):
         Session(script, {**ENVIRON, "ENTSOE_ENDPOINT": "web-api"}).ask(request)
     assert not script.calls
 

@@ -65,7 +65,7 @@ def test_every_feed_of_an_interface_takes_404_for_an_outage() -> None:
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 522])
 def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int) -> None:
     script = Script([Reply(status, {}, b"")])
-    with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
+    with pytest.raises(FeedUnavailable, match=f"{HOST} returned {status}"):
         live(script).ask(REQUEST)
     assert len(script.calls) == ATTEMPTS
 
@@ -73,7 +73,7 @@ def test_what_may_pass_is_asked_again_and_then_given_up(live: Live, status: int)
 @pytest.mark.parametrize("status", [429, 403])
 def test_one_request_too_many_is_repeated_after_longer_and_longer_pauses(live: Live, clock: Clock, status: int) -> None:
     script = Script([Reply(status, {}, b"<html>")])
-    with pytest.raises(FeedUnavailable, match=f"{HOST} answers {status}"):
+    with pytest.raises(FeedUnavailable, match=f"{HOST} returned {status}"):
         live(script).ask(REQUEST)
     assert clock.slept == [5.0, 10.0, 20.0, 40.0]
     assert len(script.calls) == 5

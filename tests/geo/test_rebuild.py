@@ -147,6 +147,6 @@ def test_files_are_fetched_whole_once_or_not_at_all(tmp_path: Path, monkeypatch:
         assert not (tmp_path / "none.zip").exists()
         monkeypatch.setattr(fetch, "MOST_BYTES", 100)
         (tmp_path / "file.zip").unlink()
-        with pytest.raises(ValueError, match="longer than 100 bytes"):
+        with pytest.raises(ValueError, match="larger than 100 bytes"):
             fetch.fetch(tmp_path, whole)
         assert not (tmp_path / "file.zip").exists()

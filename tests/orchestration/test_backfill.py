@@ -72,7 +72,7 @@ def test_days_before_a_feed_began_are_named_and_not_left_out_in_silence(capsys: 
     dates = ["--start", "2021-01-29", "--end", "2021-02-02"]
     assert main(["backfill", "--feed", "ercot.spp_rt", *dates, "--dry-run"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first == "ercot.spp_rt starts on 2021-02-01: 3 days from 2021-01-29 on are out of reach"
+    assert first == "ercot.spp_rt starts on 2021-02-01: 3 days from 2021-01-29 are out of range"
     assert second.split()[:3] == ["ercot.spp_rt", "2", "days"]
     assert backfill.too_early([feeds()["ercot.spp_rt"]], date(2021, 2, 1), None) == []
     (line,) = backfill.too_early([feeds()["ercot.spp_rt"]], date(2021, 1, 1), date(2021, 1, 31))

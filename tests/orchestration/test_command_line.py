@@ -77,7 +77,7 @@ def test_a_home_that_is_no_folder_is_named(
     home = (tmp_path / place).resolve()
     in_simulated(monkeypatch, home)
     assert main([verb, *(("--port", str(free_port())) if verb == "serve" else ())]) == 1
-    assert capsys.readouterr().err.startswith(f"emds: {home} is no folder, and cannot be made one: ")
+    assert capsys.readouterr().err.startswith(f"emds: cannot create the folder {home}: ")
 
 
 def _month(folder: Folder) -> str:

@@ -102,4 +102,4 @@ def test_nearly_full_disks_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shutil, "disk_usage", lambda place: Usage(10**12, 0, free[place]))
     assert doctor.disk_faults(tmp_path / "home") == []
     ((warning, _),) = doctor.disk_faults(tmp_path)
-    assert warning.startswith(f"300 MB are free in {tmp_path}: ")
+    assert warning.startswith(f"Only 300 MB are free in {tmp_path}. ")

@@ -48,10 +48,10 @@ def test_without_credentials_a_feed_is_left_out_and_nothing_fails(
 
 WAYS: list[tuple[Failing, str]] = [
     (answers(401), "returned 401: access denied"),
-    (answers(503, b"<html>Down for maintenance</html>"), "answers 503"),
-    (answers(429, b"", ("retry-after", "600")), "answers 429"),
+    (answers(503, b"<html>Down for maintenance</html>"), "returned 503"),
+    (answers(429, b"", ("retry-after", "600")), "returned 429"),
     (answers(302, b"", ("location", "https://elsewhere.example/login")), "redirects"),
-    (stand_ins.truncates, "the answer broke off"),
+    (stand_ins.truncates, "the response was cut off"),
 ]
 
 

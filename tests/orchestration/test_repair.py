@@ -104,7 +104,7 @@ def test_a_repair_of_named_files_reads_no_other(
     damage.flip(storage.path(layout.published(layout.SNAPSHOT)), CHANCE)
     monkeypatch.setattr(Folder, "unreadable", lambda *_: pytest.fail("walks through the warehouse"))
     assert main(["repair", layout.published(layout.SNAPSHOT)]) == 0
-    assert "1 damaged files were set aside, 0 faults are left" in capsys.readouterr().out
+    assert "1 damaged files moved aside, 0 problems remain" in capsys.readouterr().out
     assert main(["repair", MONTH, body]) == 0
     assert mix(storage) == before
     assert main(["repair", "month/GB.parquet"]) == 2

@@ -291,7 +291,7 @@ def test_redirects_are_not_followed(post: Post, status: int) -> None:
     post.change()
     post.round()
     assert len(receiver.tries) == 1
-    assert post.state(webhook).last_error == f"answered {status}"
+    assert post.state(webhook).last_error == f"returned {status}"
 
 
 def webhook(number: int, key: int) -> Webhook:

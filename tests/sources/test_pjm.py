@@ -85,7 +85,7 @@ def test_pages_are_followed_until_totalrows_are_there():
     assert DA.follow(page(two[:1], 3, 3), second) == []
     with pytest.raises(FeedUnavailable, match="row 1; expected row 3"):
         DA.follow(page(two[:1], 3, 1), second)
-    with pytest.raises(FeedUnavailable, match="counts 4"):
+    with pytest.raises(FeedUnavailable, match="reports 4"):
         DA.parse(page(two[:1], 4, 3), second)
 
 
