@@ -143,9 +143,10 @@ _KEYS = (
 )
 _WEBHOOKS = (
     Endpoint("subscribe", "/v1/webhooks", "Webhooks", "NewWebhook", "Create a webhook",
-             "Subscribes a public https address to messages about changed rows, prices beyond a threshold, band changes "
-             "in the brief, stale data and complete day-ahead auctions. Messages are signed as Standard Webhooks. The "
-             "signing secret is shown only once. Each key can have ten webhooks. For a guide, see /docs/webhooks.",
+             "Subscribes a public https address to messages about changed rows, prices beyond a threshold, band "
+             "changes in the brief, stale data and complete day-ahead auctions. Messages are signed as Standard "
+             "Webhooks. The signing secret is shown only once. Each key can have ten webhooks. For a guide, see "
+             "/docs/webhooks.",
              method="POST", body="Subscription", code=201, keyed=True, more_statuses=(409,)),
     Endpoint("webhooks", "/v1/webhooks", "Webhooks", "Webhooks", "List webhooks",
              "Lists the webhooks of the key in the Authorization header, with their delivery status.", keyed=True),
