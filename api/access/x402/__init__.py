@@ -1,1 +1,1 @@
-"""Pay-per-call by x402, protocol versions 1 and 2, server side."""
+"""Take payments per call by x402, protocol versions 1 and 2, on the server side."""

@@ -1,8 +1,7 @@
-"""What the chain says of an authorization and of transfers to the owner, by JSON-RPC to the owner's Base node.
+"""Read the state of authorizations and transfers to the operator by JSON-RPC from the operator's Base node.
 
-EIP-3009: `authorizationState(address,bytes32)` tells whether an authorization is used; the event AuthorizationUsed
-names the transaction, and the log right after it is the Transfer that the authorization made. A batch may hold many of
-both.
+By EIP-3009, `authorizationState(address,bytes32)` shows whether an authorization is used. The event AuthorizationUsed
+names the transaction, and the log right after it is the authorization's Transfer. A batch may contain many of both.
 """
 
 from __future__ import annotations
@@ -22,45 +21,45 @@ _CANCELED = "0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81"
 _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 REVERTED = "transaction_failed"
 SPAN_BLOCKS = 9000
-"""Five hours of Base, and what public nodes still search at once."""
+"""The number of blocks (five hours of Base) that public nodes still search in one request."""
 _BLOCK_S = 2
 _SLACK_BLOCKS = 150
 _MOST_SPANS = 12
-"""Two and a half days of Base: an authorization that was seen longer ago stays undecided."""
+"""The number of such ranges, two and a half days of Base. An older authorization stays undecided."""
 
 
 class ChainUnavailable(Exception):
-    """The node did not answer, or not with what was asked."""
+    """The node did not respond, or its response is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The money is ours by transaction `tx`; the rest is known where the chain confirmed it."""
+    """Transaction `tx` has paid; the other fields are known if the chain confirmed it."""
 
     tx: str
     log_index: int | None = None
-    """Of the authorization's own Transfer to us."""
+    """The index of the authorization's own Transfer to the receiver."""
     block_time: int | None = None
     """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Refused for the reason `code`: on the chain NONCE_USED, cancelled or used for another transfer, or REVERTED."""
+    """The payment is refused; on the chain, `code` is NONCE_USED (cancelled, or used elsewhere) or REVERTED."""
 
     code: str
 
 
 @dataclass(frozen=True, slots=True)
 class Unspent:
-    """Not used in the newest block, whose time is `block_time` (Unix seconds)."""
+    """The authorization is unused in the newest block, whose time is `block_time` (Unix seconds)."""
 
     block_time: int
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Used, but in no block that was searched."""
+    """The authorization is used, but in no block that was searched."""
 
 
 AuthorizationState = Settled | Unspent | Refused | Undecided
@@ -68,15 +67,15 @@ AuthorizationState = Settled | Unspent | Refused | Undecided
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A node that answers for Base. Every method raises ChainUnavailable."""
+    """A node of Base. Every method raises ChainUnavailable."""
 
     url: str
     timeout_s: float = 3.0
 
     def authorization_state(self, terms: PaymentTerms, since: int, tx: str = "") -> AuthorizationState:
-        """Return what became of an authorization that this service first saw at `since` (Unix seconds).
+        """Return the state of an authorization that this service first saw at `since` (Unix seconds).
 
-        `tx`: a transaction that was to use it, where one is known.
+        `tx` is the transaction that was to use it, if known.
         """
         number, block_time = self.newest()
         data = _STATE + _word(terms.payer) + terms.nonce[2:]
@@ -91,7 +90,7 @@ class Chain:
         return Undecided()
 
     def newest(self) -> tuple[int, int]:
-        """Return number and time (Unix seconds) of the newest block."""
+        """Return the number and time (Unix seconds) of the newest block."""
         block = self._call("eth_getBlockByNumber", ["latest", False])
         return _number(_field(block, "number")), _number(_field(block, "timestamp"))
 
@@ -112,7 +111,7 @@ class Chain:
                 )
 
     def authorization(self, tx: str, log_index: int) -> tuple[str, str] | None:
-        """Return payer and nonce of the authorization that made a Transfer; None for a transfer of another kind."""
+        """Return payer and nonce of the authorization behind a Transfer; None for another type of transfer."""
         log = self._log_at(tx, log_index - 1)
         if log is None or not _is_usdc(log) or _field(log, "topics")[0] != _USED:
             return None
@@ -120,13 +119,13 @@ class Chain:
         return _address(payer), str(nonce).lower()
 
     def _reverted(self, tx: str) -> bool:
-        """Return whether a transaction is in a block and did nothing."""
-        with suppress(ChainUnavailable):  # in no block yet
+        """Return whether a transaction is in a block and was reverted."""
+        with suppress(ChainUnavailable):  # not yet in a block
             return _number(_field(self._call("eth_getTransactionReceipt", [tx]), "status")) == 0
         return False
 
     def _own_transfer(self, log: dict[str, Any], terms: PaymentTerms) -> Settled | Refused:
-        """Return the transfer where the log after AuthorizationUsed is the Transfer of these terms."""
+        """Return the transfer if the log after AuthorizationUsed is the Transfer of these terms."""
         if _field(log, "topics")[0] != _USED:
             return Refused(NONCE_USED)
         tx, index = str(_field(log, "transactionHash")).lower(), _number(_field(log, "logIndex")) + 1
@@ -139,7 +138,7 @@ class Chain:
         return Settled(tx, index, self.block_time(_number(_field(log, "blockNumber"))))
 
     def _log_at(self, tx: str, index: int) -> dict[str, Any] | None:
-        """Return the log of a transaction with an index, which counts through the whole block."""
+        """Return the log of a transaction by its index, which counts through the whole block."""
         logs = _field(self._call("eth_getTransactionReceipt", [tx]), "logs")
         return next((log for log in logs if _number(_field(log, "logIndex")) == index), None)
 
@@ -159,7 +158,7 @@ class Chain:
 
 
 def _spans(first: int, last: int, most: int = _MOST_SPANS) -> Iterator[tuple[int, int]]:
-    """Yield blocks in spans that a node searches at once, the newest first."""
+    """Yield ranges of blocks that a node can search in one request, newest first."""
     for _ in range(most):
         if last < first:
             return

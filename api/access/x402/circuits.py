@@ -1,9 +1,9 @@
-"""Circuit breakers of a worker: which facilitators receive no payments for a while, and from which payers.
+"""Break circuits in a worker, to stop sending payments to a failing facilitator for a while.
 
-A client can make a facilitator fail, so a failure opens the circuit for its payer alone. The circuit opens for everyone
-if the facilitator cannot be reached, or if payments of two payers meet failures that no client can cause. After a pause
-the circuit is half open: one payment per second passes, until the endpoint that failed returns a proper response. If
-that is `settle`, only payments that were verified count as the one, so that payers without money keep nobody waiting.
+A client can make a facilitator fail, so a failure opens the circuit only for its payer. The circuit opens for everyone
+if the facilitator cannot be reached, or if payments of two payers meet failures that no client can cause. After a
+pause the circuit is half open: one payment per second passes, until the endpoint that failed returns a proper
+response. If that endpoint is `settle`, only verified payments count, so that payers without money do not delay others.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from dataclasses import dataclass, field, replace
 PAUSE_S = 10.0
 TRIAL_EVERY_S = 1.0
 MOST_TRIALS = 60
-"""More payments are not on their way between `verify` and `settle` at one trial per second."""
+"""The number of remembered trials: at one per second, more cannot be between `verify` and `settle`."""
 EVERYONE = ""
-"""In the place of a payer."""
+"""Stands for all payers."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """The circuit of a facilitator, open for everyone; once `next_at` has passed it is half open."""
+    """The circuit of a facilitator that is open for everyone, and half open once `next_at` has passed."""
 
     verb: str
     """The endpoint that failed, `verify` or `settle`."""
     half_open_at: float
-    """When the pause ends."""
+    """The end of the pause."""
     next_at: float
-    """When the next payment may pass."""
+    """The time at which the next payment may pass."""
     trials: tuple[str, ...] = ()
-    """The nonces of the payments that passed last: such a payment goes on to `settle`."""
+    """The nonces of the payments that passed last, which may continue to `settle`."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class Circuits:
 
     clock: Callable[[], float]
     _for_payers: dict[tuple[str, str], tuple[float, bool]] = field(default_factory=dict)
-    """By URL and payer: until when the circuit is open, and whether no client can cause the failure."""
+    """By URL and payer, the end of the pause, and whether no client can cause the failure."""
     _for_everyone: dict[str, _Open] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -64,8 +64,8 @@ class Circuits:
     def open(self, url: str, verb: str, payer: str, own_fault: bool = False) -> None:
         """Open a facilitator's circuit for a payer, or for EVERYONE.
 
-        `own_fault`: no client can cause this failure. The second payer to meet one opens the circuit for everyone, and
-        so does the trial of a half-open circuit.
+        `own_fault` means that no client can cause this failure. The circuit opens for everyone if a second payer has
+        such a failure, or if the trial of a half-open circuit has it.
         """
         now = self.clock()
         with self._lock:
@@ -79,7 +79,7 @@ class Circuits:
                 self._for_payers[url, payer] = now + PAUSE_S, own_fault
 
     def close(self, url: str, verb: str) -> None:
-        """Close a facilitator's circuit for everyone, since the endpoint that failed returned a proper response."""
+        """Close a facilitator's circuit for everyone, because the endpoint that failed returned a proper response."""
         with self._lock:
             circuit = self._for_everyone.get(url)
             if circuit is not None and circuit.verb == verb:

@@ -1,4 +1,4 @@
-"""Ethereum addresses and their checksum (EIP-55): a mistyped receiver would lose the buyers' money."""
+"""Check Ethereum addresses and their checksum (EIP-55), because a mistyped receiver would lose the buyers' money."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def is_address(text: str) -> bool:
-    """Return whether a text is an address: one case throughout, or mixed case with a right checksum.
+    """Return whether a text is an address in a single case, or in mixed case with a correct checksum.
 
-    Never the zero address.
+    The zero address is not accepted.
     """
     if not _ADDRESS.fullmatch(text) or int(text, 16) == 0:
         return False
@@ -26,7 +26,7 @@ def checksummed(address: str) -> str:
 
 
 def keccak256(content: bytes) -> bytes:
-    """Keccak-256 as Ethereum uses it: SHA-3 with its earlier padding, which `hashlib` lacks."""
-    from Crypto.Hash import keccak  # loaded only where payments are configured
+    """Return the Keccak-256 of Ethereum: SHA-3 with its earlier padding, which `hashlib` lacks."""
+    from Crypto.Hash import keccak  # imported here, because only payments need it
 
     return keccak.new(digest_bits=256, data=content).digest()

@@ -1,7 +1,7 @@
-"""The facilitators in the operator's order: which one receives a payment, and what its response means.
+"""Send payments to the facilitators in the operator's order, and interpret their responses.
 
-Asking the next one is always safe, also after a settlement in doubt: an EIP-3009 authorization moves money once.
-Reasons are classified, never matched exhaustively: hosted facilitators know two hundred codes.
+Trying the next one is always safe, even after an unknown outcome: an EIP-3009 authorization moves money once.
+Reasons are classified and never matched exhaustively, as hosted facilitators know two hundred codes.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ TROUBLE = frozenset(
         "unknown_error",
     }
 )
-"""Reasons that speak of the facilitator, not of the payment: another one may manage."""
+"""Reasons that concern the facilitator and not the payment. Another facilitator may succeed."""
 SPENT = frozenset({NONCE_USED, "duplicate_settlement"})
-"""Reasons that speak of an authorization that is used up."""
+"""Reasons that concern an authorization that is used up."""
 _PENDING = "settlement_pending"
 _TOKEN_LIFE_S = 120
 _CODE = re.compile(r"[a-z0-9_]{1,80}")
@@ -47,26 +47,26 @@ _TX = re.compile(r"0x[0-9a-fA-F]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """How long a worker waits, in seconds; everything about one payment ends well within the ledger's lease."""
+    """The timeouts of a worker, in seconds. All work on a payment ends well within the ledger's lease."""
 
     connect: float = 2.0
     verify: float = 5.0
     settle: float = 20.0
     pending: float = 1.0
     whole: float = 45.0
-    """For all settlements of one payment together."""
+    """The limit for all settlements of a payment together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Nobody took the payment. `reached`: somebody saw it."""
+    """No facilitator took the payment; `reached` is true if a facilitator received it."""
 
     reached: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It may have moved; `tx` where the facilitator named one, `pending` where it still waits for a block."""
+    """The money may have moved. `tx` is set if the facilitator named it; `pending` if it still waits for a block."""
 
     tx: str = ""
     pending: bool = False
@@ -77,7 +77,7 @@ Outcome = Settled | Refused | Unreachable | Unknown
 
 @dataclass(slots=True)
 class Facilitators:
-    """Send payments to facilitators for a worker. `question` is the request body (`payment.facilitator_request`)."""
+    """The facilitators of a worker. `question` is the request body (`payment.facilitator_request`)."""
 
     listed: Sequence[Facilitator]
     timeouts: Timeouts
@@ -88,7 +88,7 @@ class Facilitators:
         self.circuits = Circuits(self.clock)
 
     def verify(self, payment: Payment, question: Mapping[str, Any]) -> str | Refused | Unreachable:
-        """Return the URL of the facilitator that confirms that the payment would settle; else why it would not."""
+        """Return the URL of the facilitator that confirms that the payment would settle; else the reason."""
         last: Refused | Unreachable = Unreachable()
         for facilitator in self._available(payment, "verify"):
             reply = self._post(facilitator, "verify", question, self.timeouts.verify)
@@ -110,7 +110,7 @@ class Facilitators:
         return last
 
     def settle(self, payment: Payment, question: Mapping[str, Any], first: str) -> Outcome:
-        """Move the money once, by the facilitator at `first`, else by those after it."""
+        """Move the money once, through the facilitator at `first` or else those after it."""
         until, unknown, reached = self.clock() + self.timeouts.whole, None, False
         for facilitator in self._available(payment, "settle", first):
             left = until - self.clock()
@@ -121,7 +121,7 @@ class Facilitators:
             if isinstance(outcome, Settled | Refused):
                 self.circuits.close(facilitator.url, "settle")
                 return outcome if isinstance(outcome, Settled) else unknown or outcome
-            # One that sent a transaction met the payer's fault. One that comes after another may find the money moved.
+            # A sent transaction shows the payer's fault. A later facilitator may find that the money has moved.
             sent = isinstance(outcome, Unknown) and outcome.tx and not outcome.pending
             if reply is None and not reached:
                 self.circuits.open(facilitator.url, "settle", EVERYONE)
@@ -135,7 +135,7 @@ class Facilitators:
     def _settle_at(self, facilitator: Facilitator, question: Mapping[str, Any], read_s: float) -> JsonReply | None:
         reply = self._post(facilitator, "settle", question, read_s)
         if reply and reply.document and reply.document.get("errorReason") == _PENDING:
-            time.sleep(self.timeouts.pending)  # asked again with the same payment, it tells how that one ended
+            time.sleep(self.timeouts.pending)  # the repeated payment then returns its outcome
             reply = self._post(facilitator, "settle", question, read_s) or reply
         return reply
 
@@ -150,33 +150,33 @@ class Facilitators:
         return post(url, question, headers, self.timeouts.connect, read_s)
 
     def _available(self, payment: Payment, verb: str, first: str = "") -> Iterator[Facilitator]:
-        """Yield the facilitators whose endpoint may receive a payment now, the one at `first` before the others."""
+        """Yield the facilitators whose endpoint may receive a payment now, starting with `first`."""
         for facilitator in sorted(self.listed, key=lambda each: each.url != first):
             if self.circuits.admit(facilitator.url, payment.payer, payment.nonce, verb):
                 yield facilitator
 
 
 def _is_own_fault(reply: JsonReply, payment: Payment) -> bool:
-    """Return whether a failure is the facilitator's: no response in time or a 5xx, on a payment that we checked whole.
+    """Return whether a failure is the facilitator's: a timeout or a 5xx on a payment that was checked whole here.
 
-    The signature of a contract wallet is unchecked here, and any client can write one.
+    The signature of a contract wallet cannot be checked here, and any client can write one.
     """
     is_in_form = reply.document is not None and isinstance(reply.document.get("success"), bool)
     return payment.is_plain and not is_in_form and (reply.status == 0 or reply.status >= 500)
 
 
 def _outcome_of(reply: JsonReply, payment: Payment) -> Outcome:
-    """Return what the response to a settlement means."""
+    """Return the outcome that the response to a settlement shows."""
     document = reply.document
     if document is None or not isinstance(document.get("success"), bool):
-        # No response, a 5xx, and a 200 without sense are inconclusive; any other status refused the request unread.
+        # A timeout, a 5xx and a 2xx without a result are inconclusive; any other status rejects the request.
         is_inconclusive = reply.status >= 500 or reply.status < 300 or reply.status == 408
         return Unknown() if is_inconclusive else Unreachable(reached=True)
     return _settlement(document, payment)
 
 
 def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
-    """Return what the body of a settlement means, whatever status it came with."""
+    """Return the outcome that the body of a settlement shows, whatever its status."""
     tx = document.get("transaction")
     named = tx.lower() if isinstance(tx, str) and _TX.fullmatch(tx) else ""
     if document["success"]:
@@ -184,7 +184,7 @@ def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
         return Settled(named) if named and network and not _other_payer(document, payment) else Unknown()
     code = _code(document.get("errorReason"))
     if code in SPENT:
-        return Unknown()  # used by this attempt, an earlier one, or the payer himself: only the chain can tell
+        return Unknown()  # used by this attempt, an earlier one, or the payer: only the chain shows which
     if code == _PENDING or tx:
         return Unknown(named, pending=code == _PENDING)
     return Unreachable(reached=True) if code in TROUBLE else Refused(code)
@@ -196,17 +196,17 @@ def _other_payer(document: Mapping[str, Any], payment: Payment) -> bool:
 
 
 def _code(reason: object) -> str:
-    """Return a reason's code; anything that is not one (revert texts, stack traces) stays with us."""
+    """Return the code of a reason; other texts (revert texts, stack traces) are not forwarded."""
     return reason if isinstance(reason, str) and _CODE.fullmatch(reason) else "payment_refused"
 
 
 def cdp_token(credentials: str, method: str, url: str, now: int) -> str:
-    """Return the bearer token of Coinbase's facilitator: a JWT for one address, signed with the owner's Ed25519 key.
+    """Return the bearer token of Coinbase's facilitator: a JWT for `url`, signed with the operator's Ed25519 key.
 
-    `credentials` are KEY_ID:SECRET, the secret 64 bytes in base64: seed and public key
+    `credentials` is KEY_ID:SECRET. The secret is 64 bytes in base64, the seed and the public key
     (docs.cdp.coinbase.com/get-started/authentication).
     """
-    # 20 MB that only this facilitator needs
+    # imported here, because only this facilitator needs its 20 MB
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     name, _, secret = credentials.partition(":")

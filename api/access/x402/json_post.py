@@ -1,6 +1,6 @@
-"""One JSON question to a facilitator or a node, with an end in time, that tells "never reached" from "no answer".
+"""Post JSON to a facilitator or a node within a time limit, and distinguish "never reached" from "no response".
 
-That difference decides whether a payment may have moved: an HTTP library's general time-out error hides it.
+That difference decides whether a payment may have moved. An HTTP library's general timeout error hides it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class JsonReply:
-    """An answer; `document` is None where its body is no JSON object, or no whole answer came in time: status 0."""
+    """A response. `document` is None if the body is not a JSON object; an incomplete response has status 0."""
 
     status: int
     document: dict[str, Any] | None
@@ -31,7 +31,7 @@ class JsonReply:
 def post(
     url: str, document: Mapping[str, Any], headers: Mapping[str, str], connect_s: float, read_s: float
 ) -> JsonReply | None:
-    """Ask once, following no redirect; None where no connection came about, so that nothing was asked."""
+    """Post once without following redirects; return None if no connection was made, so that nothing was sent."""
     parts = urlsplit(url)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=connect_s)
@@ -41,7 +41,7 @@ def post(
         connection.close()
         return None
     connection.sock.settimeout(read_s)
-    deadline = threading.Timer(read_s, _hang_up, [connection.sock])  # a peer that drips its answer is never silent
+    deadline = threading.Timer(read_s, _hang_up, [connection.sock])  # a slow peer never triggers the socket's timeout
     deadline.daemon = True
     deadline.start()
     try:

@@ -1,8 +1,8 @@
-"""The payments ledger: what became of each signed authorization, so that none is charged, served or refused twice.
+"""Record the outcome of each signed authorization, so that none is charged, served or refused twice.
 
-One row for each (network, payer, nonce), whichever protocol version carried it, and at most one for each transfer on
-the chain. Every change of state is one conditional statement and one line of the log; the loser of a race gets None.
-What to do about it is decided in `api.access.x402.server`. Transfers to the receiver that bought no answer are credits.
+The ledger has a row for each (network, payer, nonce) in either protocol version, and at most a row for each transfer
+on the chain. Every change of state is a conditional statement and a line of the log; the loser of a race gets None.
+`api.access.x402.server` decides what to do. Transfers to the receiver that bought no response are credits.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from api.access.values import WholeAnswer
 from warehouse.market.clock import DAY
 
 State = Literal["claimed", "settling", "settled", "failed", "unknown", "released"]
-"""claimed: one call has the payment and makes its answer. settling: the answer is stored, the money may move. settled:
-the money is ours. failed: refused. unknown: the money may have moved. released: nothing moved, it may be used
-again."""
+"""claimed: a call has the payment and prepares its response. settling: the response is stored, and the money may move.
+settled: the money has arrived. failed: the payment is refused. unknown: the money may have moved. released: no money
+has moved, and the payment may be used again."""
 NONCE_USED = "invalid_exact_evm_nonce_already_used"
-"""The error of a row whose authorization was spent otherwise, for good."""
+"""The error of a row whose authorization was spent elsewhere, which is final."""
 OWED_S = DAY
-"""So long a charged payer who got nothing may fetch the answer."""
+"""The seconds for which a payer may fetch a response that was paid for but not delivered."""
 
 _LOG = logging.getLogger("emds.payments")
 _C = PAYMENTS.c
@@ -39,7 +39,7 @@ _INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.ins
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """USDC that came to the receiver: log `log_index` of `tx`; `amount` in smallest units."""
+    """A transfer of USDC to the receiver: log `log_index` of `tx`, and `amount` in smallest units."""
 
     tx: str
     log_index: int
@@ -50,7 +50,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class PaymentTerms:
-    """One authorization and what it is to buy. Addresses and nonce in lower case, amount in smallest units."""
+    """An authorization and what it is to buy. Addresses and nonce are in lower case, the amount in smallest units."""
 
     network: str
     payer: str
@@ -67,7 +67,7 @@ class PaymentTerms:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A row of the ledger as it was read; `attempt` is what a change must still find there."""
+    """A row of the ledger as it was read; a change applies only while the row still has this `attempt`."""
 
     id: int
     attempt: int
@@ -83,12 +83,12 @@ class LedgerEntry:
     updated: int
 
     def owed(self, now: int) -> bool:
-        """Return whether the payer was charged and never got the answer."""
+        """Return whether the payer was charged and has not received the response."""
         return self.state == "settled" and self.answered is None and self.updated > now - OWED_S
 
 
 class Ledger:
-    """Read and change rows; every commit is on disk before it returns. Every method raises AccountsUnavailable."""
+    """The rows of the ledger. A commit is on disk before it returns, and every method raises AccountsUnavailable."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -99,7 +99,7 @@ class Ledger:
         return self.find_authorization(terms.network, terms.payer, terms.nonce)
 
     def find_authorization(self, network: str, payer: str, nonce: str) -> LedgerEntry | None:
-        """Return the row of an authorization, by its names on the chain."""
+        """Return the row of an authorization by its identifiers on the chain."""
         return self._first(_C.network == network, _C.payer == payer, _C.nonce == nonce)
 
     def find_transfer(self, network: str, tx: str, log_index: int) -> LedgerEntry | None:
@@ -107,7 +107,7 @@ class Ledger:
         return self._first(_C.network == network, _C.tx == tx, _C.log_index == log_index)
 
     def claim(self, terms: PaymentTerms, now: int, lease: int) -> LedgerEntry | None:
-        """Claim a row that is new, released or left by a dead worker; None for any other."""
+        """Claim a row that is new, released or left by a dead worker; return None for any other."""
         values = {name: getattr(terms, name) for name in _TERMS} | _BLANK | {"state": "claimed", "updated": now}
         free = or_(_C.state == "released", and_(_C.state == "claimed", _C.updated <= now - lease))
         upsert = self._insert(PAYMENTS).values(values | {"attempt": 1, "created": now})
@@ -119,7 +119,7 @@ class Ledger:
     def settling(
         self, entry: LedgerEntry, now: int, facilitator: str = "", answer: WholeAnswer | None = None
     ) -> LedgerEntry | None:
-        """Claim the right to settle, and store the answer where it is new; None where the row has moved on."""
+        """Claim the right to settle, and store a new response; return None if the row has changed."""
         values: dict[str, object] = {"state": "settling", "attempt": _C.attempt + 1}
         if answer is not None:
             values |= {"facilitator": facilitator, **_stored(answer)}
@@ -128,9 +128,9 @@ class Ledger:
     def settled(
         self, entry: LedgerEntry, now: int, tx: str, log_index: int | None, answered: bool
     ) -> LedgerEntry | None:
-        """Record that the money is ours, or that the transfer paid for another row, which is a refusal.
+        """Record that the money has arrived, or a refusal if the transfer paid for another row.
 
-        `answered`: the answer goes out now, else it is owed.
+        `answered` is true if the response is sent now; else it is undelivered.
         """
         values = {"state": "settled", "tx": tx, "log_index": log_index, "answered": now if answered else None}
         try:
@@ -139,37 +139,37 @@ class Ledger:
             return self.failed(entry, now, NONCE_USED)
 
     def proven(self, entry: LedgerEntry, tx: str, log_index: int) -> None:
-        """Name the transfer of a row that was settled on a facilitator's word; do nothing where another row has it."""
+        """Record the transfer of a row that was settled on a facilitator's word, unless another row has it."""
         change = update(PAYMENTS).where(_C.id == entry.id, _C.state == "settled", _C.log_index.is_(None))
         with suppress(IntegrityError), self._database.begin() as connection:
             connection.execute(change.values(tx=tx, log_index=log_index))
 
     def unproven(self, network: str) -> int:
-        """Return how many settled rows name no transfer on the chain."""
+        """Return the number of settled rows without a transfer on the chain."""
         settled = (_C.network == network, _C.state == "settled", _C.log_index.is_(None))
         return self._scalar(select(func.count()).select_from(PAYMENTS).where(*settled)) or 0
 
     def delivered(self, entry: LedgerEntry, now: int, answer: WholeAnswer) -> LedgerEntry | None:
-        """Record that an owed answer was made again and goes out now; None where another call was faster."""
+        """Record that an undelivered response was rebuilt and is sent now; return None if another call was faster."""
         return self._change(entry, now, {"attempt": _C.attempt + 1, "answered": now, **_stored(answer)})
 
     def failed(self, entry: LedgerEntry, now: int, error: str) -> LedgerEntry | None:
-        """Record a refusal. The answer goes: where the money moves nevertheless, it is made again."""
+        """Record a refusal and delete the response, which is rebuilt if the money moves nevertheless."""
         return self._change(entry, now, {"state": "failed", "error": error, **_NO_ANSWER})
 
     def unknown(self, entry: LedgerEntry, now: int, tx: str = "") -> LedgerEntry | None:
-        """Record that the money may have moved; only the chain, or a facilitator asked again, can tell.
+        """Record that the money may have moved, which only the chain or a retry at a facilitator can decide.
 
-        The answer goes, so that doubts store nothing: once they are paid it is made again.
+        The response is deleted, so that unknown outcomes store nothing; it is rebuilt once it is paid.
         """
         return self._change(entry, now, {"state": "unknown", "tx": tx or entry.tx, **_NO_ANSWER})
 
     def released(self, entry: LedgerEntry, now: int) -> LedgerEntry | None:
-        """Record that no money moved; the same authorization may come again."""
+        """Record that no money moved; the same authorization may be used again."""
         return self._change(entry, now, {"state": "released", **_NO_ANSWER})
 
     def replay(self, entry: LedgerEntry, now: int, window: int, most: int) -> WholeAnswer | None:
-        """Return a settled row's stored answer: once where it is owed, then `most` times within `window` seconds."""
+        """Return the stored response of a settled row: once if undelivered, then `most` times in `window` seconds."""
         fresh = or_(_C.answered.is_(None), and_(_C.answered > now - window, _C.replays < most))
         again = (
             update(PAYMENTS)
@@ -184,9 +184,9 @@ class Ledger:
         )
 
     def expire(self, now: int, lease: int, window: int) -> None:
-        """Free what dead workers held, and forget answers and unused payments whose time has passed.
+        """Free the rows of dead workers, and delete expired responses and unused payments.
 
-        Claimed rows become released, settling ones unknown: in the former nothing was asked of anybody.
+        Claimed rows become released, because no settlement was requested; settling rows become unknown.
         """
         old = _C.updated <= now - lease
         step = {"attempt": _C.attempt + 1, "updated": now}
@@ -199,48 +199,48 @@ class Ledger:
             connection.execute(delete(PAYMENTS).where(_C.state == "released", _C.updated <= now - 2 * OWED_S))
 
     def undecided(self, after: int, limit: int = 100) -> list[LedgerEntry]:
-        """Return rows whose money may have moved unseen, by id: first those after `after`, then from the start."""
+        """Return rows whose money may have moved unseen, by ID: first those after `after`, then from the start."""
         query = select(*_ENTRY).where(_C.state == "unknown").order_by(_C.id <= after, _C.id).limit(limit)
         with self._database.connect() as connection:
             return [_ledger_entry(row) for row in connection.execute(query).mappings()]
 
     def counts(self) -> dict[str, int]:
-        """Return how many payments are in each state."""
+        """Return the number of payments in each state."""
         query = select(PAYMENTS.c.state, func.count()).group_by(PAYMENTS.c.state)
         with self._database.connect() as connection:
             return dict(connection.execute(query).tuples().all())
 
-    # What the chain was compared with
+    # Progress against the chain
 
     def scanned(self, network: str, pay_to: str) -> int | None:
         """Return the last block whose transfers were compared with the ledger; None before the first time."""
         return self._scalar(select(SCANNED.c.block).where(*_scan_of(network, pay_to)))
 
     def mark_scanned(self, network: str, pay_to: str, block: int) -> None:
-        """Record that the transfers of every block up to this one were compared."""
+        """Record that the transfers of every block up to `block` were compared."""
         with self._database.begin() as connection:
             connection.execute(delete(SCANNED).where(*_scan_of(network, pay_to)))
             connection.execute(insert(SCANNED).values(network=network, pay_to=pay_to, block=block))
 
     def first_payment(self) -> int | None:
-        """Return when the first payment came; None for an empty ledger."""
+        """Return the time of the first payment; None for an empty ledger."""
         return self._scalar(select(func.min(_C.created)))
 
     def record_credit(self, network: str, transfer: Transfer, now: int) -> None:
-        """Record, once, that a transfer bought no answer."""
+        """Record once that a transfer bought no response."""
         row = {name: getattr(transfer, name) for name in Transfer.__slots__}
         credit = self._insert(CREDITS).values(row | {"network": network, "recorded": now})
         with self._database.begin() as connection:
             connection.execute(credit.on_conflict_do_nothing())
 
     def drop_credit(self, network: str, tx: str, log_index: int) -> None:
-        """Remove a credit whose transfer turned out to pay for an answer."""
+        """Remove a credit whose transfer turned out to pay for a response."""
         mine = (CREDITS.c.network == network, CREDITS.c.tx == tx, CREDITS.c.log_index == log_index)
         with self._database.begin() as connection:
             connection.execute(delete(CREDITS).where(*mine))
 
     def credits(self) -> tuple[int, int]:
-        """Return how many transfers bought no answer, and their sum in smallest units."""
+        """Return the number of transfers that bought no response, and their sum in smallest units."""
         with self._database.connect() as connection:
             count, units = connection.execute(select(func.count(), func.sum(CREDITS.c.amount))).one()
         return count, units or 0
@@ -259,12 +259,12 @@ class Ledger:
         return self._written(update(PAYMENTS).where(*mine).values(**values, updated=now).returning(*_ENTRY))
 
     def _written(self, statement: Any) -> LedgerEntry | None:
-        """Return the row that a statement wrote, once it is committed and logged; None for none."""
+        """Return the row that a statement wrote, after its commit and log line; None without a row."""
         with self._database.begin() as connection:
             row = connection.execute(statement).mappings().first()
         if row is None:
             return None
-        # Neither signature nor header: until a payment is settled they are a bearer's cheque.
+        # Signature and header stay out: until a payment is settled they are a bearer's cheque.
         names = ("payer", "nonce", "path", "amount", "version", "facilitator", "tx", "error")
         _LOG.info("%s", orjson.dumps({"payment": row["state"]} | {name: row[name] for name in names}).decode())
         return _ledger_entry(row)
@@ -273,7 +273,7 @@ class Ledger:
 _TERMS = tuple(PaymentTerms.__slots__)
 _OWN = tuple(name for name in LedgerEntry.__slots__ if name != "terms")
 _ENTRY = [_C[name] for name in (*_OWN, *_TERMS)]
-"""All but the answer, which may be half a megabyte."""
+"""All columns except the response, which may be half a megabyte."""
 _NO_ANSWER: dict[str, Any] = {"answer_body": None, "answer_headers": None}
 _BLANK = {"facilitator": "", "tx": "", "log_index": None, "error": "", "answered": None, "replays": 0, **_NO_ANSWER}
 

@@ -1,8 +1,7 @@
-"""Answers to a buyer: the offer to pay in both protocol versions, receipts, and why a payment was not taken.
+"""Build the responses to a buyer: the offer to pay in both protocol versions, receipts and refusals.
 
-One 402 serves both: version 1 reads the JSON body, version 2 the base64 JSON in PAYMENT-REQUIRED
-(https://github.com/x402-foundation/x402/tree/main/specs). A facilitator's own text is never passed on, only its
-reason's code.
+A single 402 serves both versions: version 1 reads the JSON body, version 2 the base64 JSON in PAYMENT-REQUIRED
+(https://github.com/x402-foundation/x402/tree/main/specs). A facilitator's text is never forwarded, only its code.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from warehouse.market.metrics import BY_FUEL, BY_PATH, METRICS
 from warehouse.market.zones import ZONES, zones_with
 
 CHAIN_ID = 8453
-"""Base."""
+"""The chain ID of Base."""
 NETWORK = f"eip155:{CHAIN_ID}"
 NETWORK_V1 = "base"
-"""v1 clients know networks by name only and reject others before they look at anything else."""
+"""The name of the network for version 1, whose clients reject other networks before they check anything else."""
 USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 DOMAIN = {"name": "USD Coin", "version": "2"}
 """The EIP-712 domain of USDC on Base; on Base Sepolia the same token is named USDC."""
 MAX_TIMEOUT_S = 120
-"""How long a client's signature is to hold: longer than a settlement and one retry take."""
+"""The validity of a client's signature in seconds, longer than a settlement and a retry take."""
 
 UNPAID = "payment_required: pay with x402, send a free API key (get one with POST /v1/keys/signup), or add sample=true"
 CLOSED = (
@@ -37,12 +36,12 @@ CLOSED = (
 )
 BAD_SIGNATURE = "invalid_exact_evm_payload_signature"
 _PAYMENT_REQUIRED = ProblemKind("payment-required", 402, "Payment required", "")
-"""No page tells it: its body is the offer."""
+"""The problem has no page, because its body is the offer."""
 
 
 _SERVICE_NAME = "Electricity Market Data Service"
 _TAGS = ("electricity", "energy", "prices", "carbon intensity", "grid")
-"""At most five, of at most 32 characters, as the service's name."""
+"""At most five tags; each tag, like the service's name, has at most 32 characters."""
 _PART = re.compile(r"{(\w+)}")
 _PARTS = {"zone": "a zone of /v1/zones", "metric": "`price`, `demand` ...", "month": "UTC month of /v1/bulk, `2026-11`"}
 _ORIGIN = {"attribution": "Elexon Limited", "license": "BMRS data licence"}
@@ -91,7 +90,7 @@ _OUTPUT_SCHEMA = {
 
 
 def requirement(version: int, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
-    """Return one element of `accepts`: what is signed for, and what a facilitator compares the signature with."""
+    """Return an element of `accepts`: the terms to sign, with which a facilitator compares the signature."""
     units = str(units_of(price))
     common = {"scheme": "exact", "payTo": pay_to, "maxTimeoutSeconds": MAX_TIMEOUT_S, "asset": USDC, "extra": DOMAIN}
     if version == 2:
@@ -126,7 +125,7 @@ def offered_terms(base_url: str, pay_to: str, price: str, path: str) -> dict[str
 
 @lru_cache(maxsize=2048)
 def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Problem:
-    """Return the 402; without `pay_to` its `accepts` are empty."""
+    """Return the 402; without `pay_to` its `accepts` is empty."""
     first = [requirement(1, base_url, pay_to, price, path)] if pay_to else []
     second = {"x402Version": 2, "error": error, **offered_terms(base_url, pay_to, price, path)}
     body = orjson.dumps({"x402Version": 1, "error": error, "accepts": first})
@@ -134,7 +133,7 @@ def offer(base_url: str, pay_to: str, price: str, path: str, error: str) -> Prob
 
 
 def receipt(version: int, payer: str, tx: str, refused: str = "") -> Headers:
-    """Return the receipt of a settlement, or of a refused one, in the payment's own version; `refused`: its code."""
+    """Return the receipt of a settlement, or of a refusal with the code `refused`, in the payment's own version."""
     settled: dict[str, Any] = {"success": not refused, "payer": payer, "transaction": tx}
     if refused:
         settled["errorReason"] = refused
@@ -144,12 +143,12 @@ def receipt(version: int, payer: str, tx: str, refused: str = "") -> Headers:
 
 
 def encode(document: dict[str, Any]) -> str:
-    """Return standard, padded base64 of compact JSON, as every client reads it."""
+    """Return compact JSON in standard, padded base64, which every client reads."""
     return base64.b64encode(orjson.dumps(document)).decode()
 
 
 def malformed(code: str, detail: str) -> Problem:
-    """Return 400: the header holds no payment; `code` says why in the protocol's words."""
+    """Return the 400 for a header without a valid payment; `code` gives the protocol's reason."""
     return Problem("invalid-payment", detail, members={"code": code, "charged": False})
 
 
@@ -177,11 +176,11 @@ UNKNOWN = refuse_for(
     "It is not yet known whether this payment was charged. Send the same payment header again. You are never charged "
     "twice.",
 )
-"""Never a 402, at which a client would sign a second payment."""
+"""A 503 and never a 402, after which a client would sign a second payment."""
 
 
 def _request(price: str, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return how to call a path, as a request that can be sent, and its JSON Schema: `input` of both versions."""
+    """Return a request to a path that works as it is, and its JSON Schema: `input` of both versions."""
     endpoint = price_of(price)
     name, example, properties = endpoint.id.removesuffix("-zones"), dict[str, str](), dict[str, Any]()
     if name == "windows":
@@ -207,7 +206,7 @@ def _request(price: str, path: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _output(price: str) -> dict[str, Any]:
-    """Return the shape of the answer, cut to a row: members and types are its own, figures and attribution vary."""
+    """Return the shape of the response, cut to a row: fields and types are real, values and attribution examples."""
     name = price_of(price).id
     if name == "bulk-file":
         return {"type": "parquet"}
@@ -215,10 +214,10 @@ def _output(price: str) -> dict[str, Any]:
 
 
 def _discovery(price: str, path: str) -> dict[str, Any]:
-    """Return the discovery extension: how a machine calls the path, with an example that works as it stands.
+    """Return the discovery extension, which shows a machine how to call the path by a working example.
 
     https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md: `routeTemplate` is the catalogue's
-    key. Clients echo all of it in their payment's header, so it is kept short.
+    key. Clients echo the extension in their payment's header, so it is short.
     """
     call, schema = _request(price, path)
     dialect, parts = "https://json-schema.org/draft/2020-12/schema", {"input": schema, "output": _OUTPUT_SCHEMA}
@@ -243,6 +242,6 @@ def _series(name: str, several: bool) -> dict[str, Any]:
 
 
 def _example_zone(name: str) -> str:
-    """Return a zone that publishes the metric of a series path: Great Britain where it does."""
+    """Return a zone that publishes the metric of a series path, Great Britain if possible."""
     zones = zones_with(BY_PATH[name])
     return "GB" if "GB" in zones else zones[0]

@@ -1,7 +1,7 @@
-"""A payment in its header: decoding, its signature, and every comparison that needs no facilitator. Pure.
+"""Decode a payment header, check its signature, and make every comparison that needs no facilitator. No I/O.
 
-Signatures are checked as USDC itself does (EIP-712 over EIP-3009): 65 bytes r, s, v, the lower half of s (EIP-2), and
-the signer is the payer. What a contract wallet signs (ERC-1271, ERC-6492) a facilitator judges, where it is longer.
+Signatures are checked as USDC itself checks them (EIP-712 over EIP-3009): 65 bytes r, s, v, the lower half of s
+(EIP-2), and the payer as signer. A facilitator checks the longer signatures of contract wallets (ERC-1271, ERC-6492).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from api.access.x402.offers import (
 
 MAX_HEADER = 16384
 SETTLE_MARGIN_S = 6
-"""A signature that ends sooner cannot be settled in time."""
+"""The seconds for which a signature must still be valid to be settled in time."""
 LAST_VALID_BEFORE = (1 << 63) - 1
-"""The contract takes 256 bits; the ledger's column holds 63."""
+"""The contract takes 256 bits, the ledger's column 63."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _NONCE = re.compile(r"0x[0-9a-fA-F]{64}")
 _NUMBER = re.compile(r"[0-9]{1,78}")
-_SIGNATURE = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,8192}")  # smart wallets' are longer than 65 bytes (ERC-1271, ERC-6492)
+_SIGNATURE = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,8192}")  # longer for smart wallets (ERC-1271, ERC-6492)
 _DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"
 _TRANSFER_FIELDS = "address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce"
 _TRANSFER_TYPE = f"TransferWithAuthorization({_TRANSFER_FIELDS})"
@@ -48,13 +48,13 @@ _RECOVERY = {0: 0, 1: 1, 27: 0, 28: 1}
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A transferWithAuthorization (EIP-3009) as it was sent; addresses and nonce in lower case."""
+    """A transferWithAuthorization (EIP-3009) as it was sent, with addresses and nonce in lower case."""
 
     version: int
     hash: str
     """SHA-256 of the header."""
     accepted: tuple[str, str, object]
-    """Asset, receiver and amount of the offer that the payment names; of version 2 alone."""
+    """Asset, receiver and amount of the offer that the payment names, in version 2 only."""
     scheme: str
     network: str
     payer: str
@@ -97,9 +97,9 @@ def decode(header: str) -> Payment:
 
 
 def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
-    """Return the code of what does not fit our own offer, None where all does.
+    """Return the code of the first term that differs from this service's offer, or None.
 
-    What the payload says of the offer proves nothing.
+    The offer as the payload repeats it proves nothing.
     """
     payee = pay_to.lower()
     is_our_offer = payment.version == 1 or payment.accepted == (USDC.lower(), payee, str(units))
@@ -119,9 +119,9 @@ def mismatch(payment: Payment, pay_to: str, units: int, now: int) -> str | None:
 
 
 def facilitator_request(payment: Payment, base_url: str, pay_to: str, price: str, path: str) -> dict[str, Any]:
-    """Return the body of a request to a facilitator, built from checked values and our own offer.
+    """Return the body of a request to a facilitator, built from checked values and this service's offer.
 
-    Nothing else that the client sent is forwarded: a facilitator may fail on it.
+    Other values from the client are not forwarded, because a facilitator may fail on them.
     """
     parties = {"from": checksummed(payment.payer), "to": checksummed(payment.to)}
     numbers = {"value": payment.value, "validAfter": payment.valid_after, "validBefore": payment.valid_before}
@@ -141,11 +141,11 @@ def facilitator_request(payment: Payment, base_url: str, pay_to: str, price: str
 
 
 def is_signed_by_payer(payment: Payment) -> bool | None:
-    """Return whether the payer's own key made the signature; None for a contract wallet's, which is longer."""
+    """Return whether the payer's own key made the signature; None for a contract wallet's longer signature."""
     if not payment.is_plain:
         return None
     signature = bytes.fromhex(payment.signature[2:])
-    from coincurve import PublicKey  # loaded only where payments are taken
+    from coincurve import PublicKey  # imported here, because only payments need it
 
     recovery = _RECOVERY.get(signature[64])
     if recovery is None or int.from_bytes(signature[32:64]) > _HALF_ORDER:
@@ -167,7 +167,7 @@ def digest(payment: Payment) -> bytes:
 
 @cache
 def domain_separator() -> bytes:
-    """Return what DOMAIN_SEPARATOR() of USDC on Base answers."""
+    """Return the DOMAIN_SEPARATOR() of USDC on Base."""
     names = (keccak256(DOMAIN[name].encode()) for name in ("name", "version"))
     return keccak256(b"".join((keccak256(_DOMAIN_TYPE.encode()), *names, CHAIN_ID.to_bytes(32), _word(USDC))))
 
@@ -176,7 +176,7 @@ def _document(header: str) -> dict[str, Any]:
     if len(header) > MAX_HEADER:
         raise malformed("invalid_payload", f"the payment header exceeds {MAX_HEADER} characters")
     try:
-        # Some wallets send the URL-safe alphabet, or no padding.
+        # Some wallets send the URL-safe alphabet, or omit the padding.
         plain = header.strip().rstrip("=").translate(str.maketrans("-_", "+/"))
         document = orjson.loads(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
     except (binascii.Error, ValueError):

@@ -1,6 +1,6 @@
-"""The ledger held against the chain: outcomes are confirmed, doubts decided, every transfer gets an answer or a credit.
+"""Reconcile the ledger with the chain: confirm and decide outcomes, and match transfers to responses or credits.
 
-A worker decides doubts beside its calls; `emds reconcile` and its asset also read all transfers to the receiver.
+A worker decides unknown outcomes beside its calls; `emds reconcile` and its asset also read all transfers.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from api.access.x402.offers import NETWORK
 
 _EXPIRED = "invalid_exact_evm_payload_authorization_valid_before"
 _AGAIN_BLOCKS = 150
-"""Read again each time, five minutes of Base: a block may have been replaced, or a row not yet written."""
+"""The blocks to read again each time, five minutes of Base: a block may be replaced, or a row be written late."""
 _BLOCK_S = 2
 _CLOCKS_DIFFER_S = 5
 _POLL_S = 0.25
 
 
 class Reconciler:
-    """Compare rows of the ledger with the chain; without a chain nothing is known. Raises AccountsUnavailable."""
+    """The ledger's rows compared with the chain, which may be absent. Raises AccountsUnavailable."""
 
     def __init__(self, ledger: Ledger, chain: Chain | None, clock: Callable[[], float]) -> None:
         self._ledger, self._chain, self._clock = ledger, chain, clock
         self._last = 0
-        """The row that was looked at last."""
+        """The row that was examined last."""
 
     def confirm(self, entry: LedgerEntry, outcome: Outcome, wait_s: float) -> Outcome:
-        """Return a facilitator's outcome as the chain shows it; as it is where nobody saw the payment.
+        """Return a facilitator's outcome as the chain shows it, or unchanged if no facilitator saw the payment.
 
-        A claim of success, a doubt, and a word that the authorization is spent are waited for, `wait_s` seconds at
-        most: the owner's node may lag behind the facilitator's. A refusal is looked up once.
+        The operator's node may lag behind the facilitator's. A success, an unknown outcome and a spent authorization
+        are therefore awaited for up to `wait_s` seconds. Any other refusal is looked up once.
         """
         if self._chain is None or (isinstance(outcome, Unreachable) and not outcome.reached):
             return outcome
@@ -52,13 +52,13 @@ class Reconciler:
             time.sleep(_POLL_S)
 
     def decide_undecided(self) -> None:
-        """Ask the chain about rows in doubt, round by round; a paid answer then waits for its payer."""
+        """Look up rows with an unknown outcome on the chain, in rounds; a paid response then waits for its payer."""
         for entry in self._ledger.undecided(self._last) if self._chain else []:
             self._last = entry.id
             self.decide(entry)
 
     def decide(self, entry: LedgerEntry) -> LedgerEntry | None:
-        """Return a row as the chain shows it; None where it moved on, unchanged where the chain cannot tell."""
+        """Return a row as the chain shows it, unchanged if the chain cannot decide; None if the row has changed."""
         state = self._state(entry, entry.tx)
         if isinstance(state, Settled):
             return self._ledger.settled(entry, self._now, state.tx, state.log_index, answered=False)
@@ -69,12 +69,12 @@ class Reconciler:
         return entry
 
     def read_transfers(self, pay_to: str) -> dict[str, int]:
-        """Compare every transfer since the last time with the ledger. Raises ChainUnavailable, having moved nothing on.
+        """Compare every transfer since the last time with the ledger. Raises ChainUnavailable, without progress.
 
-        Return how many `transfers` came, of how many `units`, up to which block (`until_block`), and of them by what
-        they paid for: an `answer`; an answer `owed`, which waits for its payer for a day; nothing, a `credit`; what a
-        call is settling right now (`waiting`: looked at again next time). `unproven`: settled payments without a
-        transfer on the chain, answered without money unless the node is behind.
+        Return the number of `transfers`, their sum in `units`, the last block (`until_block`), and counts by what they
+        paid for: an `answer`, an undelivered response (`owed`), which waits a day for its payer, or nothing
+        (`credit`). A transfer that a call is settling counts as `waiting` and is read again. `unproven` counts settled
+        payments without a transfer on the chain, which are unpaid responses unless the node is behind.
         """
         if self._chain is None:
             raise ChainUnavailable("no node: set EMDS_RPC_URL")
@@ -94,7 +94,7 @@ class Reconciler:
         return {"transfers": len(kinds), "units": units, **counts}
 
     def _account_for(self, transfer: Transfer, chain: Chain) -> str:
-        """Return what a transfer paid for: `answer`, `owed`, `credit`, or `waiting` where that is being decided."""
+        """Return what a transfer paid for: `answer`, `owed`, `credit`, or `waiting` if a call is deciding it."""
         if self._ledger.find_transfer(NETWORK, transfer.tx, transfer.log_index):
             self._ledger.drop_credit(NETWORK, transfer.tx, transfer.log_index)
             return "answer"
@@ -106,14 +106,14 @@ class Reconciler:
         if entry is None or is_other or _is_before(chain.block_time(transfer.block), entry):
             self._ledger.record_credit(NETWORK, transfer, self._now)
             return "credit"
-        if entry.state == "settled":  # on a facilitator's word: now it has its transfer
+        if entry.state == "settled":  # settled on a facilitator's word, and now proven
             self._ledger.proven(entry, transfer.tx, transfer.log_index)
             return "answer"
         self._ledger.settled(entry, self._now, transfer.tx, transfer.log_index, answered=False)
         return "owed"
 
     def _state(self, entry: LedgerEntry, tx: str) -> AuthorizationState | None:
-        """Return what the chain shows of an authorization and of the transaction `tx`; None where nobody answers."""
+        """Return the chain's state of an authorization and of `tx`; None if the node is unavailable."""
         try:
             state = self._chain.authorization_state(entry.terms, entry.created, tx) if self._chain else None
         except ChainUnavailable:
@@ -128,5 +128,5 @@ class Reconciler:
 
 
 def _is_before(block_time: int, entry: LedgerEntry) -> bool:
-    """Return whether a transfer is older than the first claim of its payment here, so that it paid another service."""
+    """Return whether a transfer is older than the first claim of its payment, so that it paid another service."""
     return block_time < entry.created - _CLOCKS_DIFFER_S

@@ -1,10 +1,9 @@
-"""Access by payment (x402, versions 1 and 2): make the answer, verify, settle, and only then send it.
+"""Grant access by payment (x402, versions 1 and 2): build the response, verify, settle, and only then send it.
 
-What became of every signed authorization stands in the ledger, so that a payment is taken once, and an answer that was
-paid for is given out again: three transactions a payment, to claim it, before it is settled, and after. An error, a
-HEAD and a 304 cost nothing and reach no facilitator. An empty answer and overdue figures cost nothing either, but are
-sent only if a facilitator confirms the payment. Before any answer that is not a success after a facilitator saw the
-payment, the chain is asked.
+The ledger records every signed authorization, so that a payment is taken once, and a paid response can be sent again.
+This takes three transactions per payment: for the claim, before the settlement and after it. An error, a HEAD and a
+304 are free and reach no facilitator. An empty response and overdue data are free too, but are sent only if a
+facilitator confirms the payment. After a facilitator has seen the payment, the chain is read before any refusal.
 """
 
 from __future__ import annotations
@@ -35,22 +34,22 @@ _PRIVATE: Headers = (("Cache-Control", "private, no-store"),)
 
 @dataclass(frozen=True, slots=True)
 class PaymentLimits:
-    """How long this service keeps its word, in seconds, and how many payments a worker settles at once."""
+    """The time limits of payments in seconds, and the number that a worker settles at once."""
 
     lease: int = 90
-    """A call that holds a payment longer is dead: a verification, two settlements and their checks take 70."""
+    """The seconds after which a call is dead: a verification, two settlements and their checks take 70."""
     replay: int = 300
-    """So long a settled answer is given again to its own payment: then the signature is public on the chain."""
+    """The seconds for which a payment can fetch its response again; by then its signature is public on the chain."""
     replays: int = 3
     confirm: float = 6.0
-    """So long the owner's node may lag behind the facilitator's."""
+    """The seconds by which the operator's node may lag behind the facilitator's."""
     at_once: int = 16
-    """Of a worker's 64 threads: however slow the facilitators, the others serve."""
+    """A limit below a worker's 64 threads, so that slow facilitators leave threads for other requests."""
     timeouts: Timeouts = field(default_factory=Timeouts)
 
 
 class X402ResourceServer:
-    """Takes payments for one worker."""
+    """Payment processing for a worker."""
 
     def __init__(
         self,
@@ -64,22 +63,22 @@ class X402ResourceServer:
         self._limits = limits or PaymentLimits()
         listed: Sequence[Facilitator] = [each for each in settings.facilitators if live or is_loopback(each.url)]
         self.open = bool(settings.pay_to and listed) and not settings.lacks_node(listed)
-        """Whether payments are taken: a receiver, a facilitator (for simulated figures one on loopback), and for real
-        money a node of the chain."""
+        """Whether payments are taken. They need a receiver, a facilitator (on loopback for simulated data), and a node
+        of the chain for real money."""
         self._facilitators = Facilitators(listed, self._limits.timeouts)
         self._reconciler = Reconciler(ledger, Chain(settings.rpc_url) if settings.rpc_url else None, clock)
         self._places = threading.BoundedSemaphore(self._limits.at_once)
         self._reconciled = 0.0
 
     def offer(self, call: Call, error: str = offers.UNPAID) -> Problem:
-        """Return the 402 of a call; where payments are not taken it names the other ways in."""
+        """Return the 402 of a call; if payments are not taken, it names the other ways to get access."""
         if self.open:
             self._reconcile_in_background()
         pay_to, error = (self._settings.pay_to, error) if self.open else ("", offers.CLOSED)
         return offers.offer(self._settings.base_url, pay_to, call.price, call.path, error)
 
     def offer_beside(self, refusal: Problem, call: Call) -> Problem:
-        """Return another refusal that also carries the offer for version 2, where payments are taken."""
+        """Return another refusal with the offer for version 2, if payments are taken."""
         if not self.open:
             return refusal
         offered = [header for header in self.offer(call).headers if header[0] == "PAYMENT-REQUIRED"]
@@ -87,7 +86,7 @@ class X402ResourceServer:
         return Problem(refusal.kind, detail, members=refusal.members, headers=(*refusal.headers, *offered))
 
     def admit(self, call: Call) -> Grant | WholeAnswer | Problem:
-        """Return a grant for a payment that fits the offer and is signed by its payer, or what became of it before."""
+        """Return a grant for a payment that fits the offer and is signed by its payer, or its earlier outcome."""
         self._reconcile_in_background()
         try:
             payment = decode(call.payment)
@@ -107,17 +106,17 @@ class X402ResourceServer:
         return refusal if entry is None or entry.state == "released" else self._again(entry, payment, terms, call)
 
     def reconcile(self) -> None:
-        """Free what dead workers held and ask the chain about payments in doubt."""
+        """Free the rows of dead workers and look up unknown outcomes on the chain."""
         try:
             self._ledger.expire(self._now, self._limits.lease, self._limits.replay)
             self._reconciler.decide_undecided()
         except AccountsUnavailable as fault:
             _LOG.warning("reconciling failed: %s", fault)
 
-    # A payment's first time
+    # The first use of a payment
 
     def _claim(self, terms: PaymentTerms) -> tuple[LedgerEntry | None, Problem]:
-        """Claim a payment with one of the places for payments under way; else return why not."""
+        """Claim a payment and a place among those in progress; else return the reason."""
         if not self._places.acquire(blocking=False):
             return None, offers.CROWDED
         claimed = None
@@ -129,7 +128,7 @@ class X402ResourceServer:
         return claimed, offers.BUSY
 
     def _grant(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant:
-        """Return a grant that holds its place until the answer is settled or given up."""
+        """Return a grant that keeps its place until the response is settled or given up."""
 
         def settle(answer: WholeAnswer) -> Headers | Problem:
             costs, refusal = answer.status == 200 and answer.rows > 0, None
@@ -139,7 +138,7 @@ class X402ResourceServer:
                 if answer.status == 200 and answer.body:
                     refusal = self._refuse_unfunded(payment, call)
                 self._ledger.released(entry, self._now)
-            except AccountsUnavailable as fault:  # a row in settling is in doubt when its lease is over, another free
+            except AccountsUnavailable as fault:  # a settling row becomes unknown with its lease, another free
                 _LOG.error("the ledger does not answer during a settlement: %s", fault)
                 refusal = offers.UNKNOWN if costs else refusal
             finally:
@@ -151,7 +150,7 @@ class X402ResourceServer:
     def _refuse_unfunded(self, payment: Payment, call: Call) -> Problem | None:
         """Return why a response that costs nothing is not sent; None if a facilitator confirms the payment.
 
-        Otherwise a signature without money would buy every overdue document.
+        Without this check, a signature without money would buy every overdue document.
         """
         verdict = self._facilitators.verify(payment, self._question(payment, call))
         if isinstance(verdict, Refused):
@@ -171,7 +170,7 @@ class X402ResourceServer:
     def _not_verified(
         self, entry: LedgerEntry, verdict: Refused | Unreachable, payment: Payment, call: Call, answer: WholeAnswer
     ) -> Headers | Problem:
-        """Answer where no facilitator would settle; one may have done so nevertheless, now or when it came before."""
+        """Return the result if no facilitator would settle; the payment may still have settled, now or earlier."""
         state = self._confirmed(entry, verdict)
         if isinstance(state, Settled):
             claimed = self._ledger.settling(entry, self._now, "", answer)
@@ -182,7 +181,7 @@ class X402ResourceServer:
     def _conclude(
         self, claimed: LedgerEntry, outcome: Outcome, payment: Payment, call: Call, owed: bool = False
     ) -> Headers | Problem:
-        """Record how a settlement ended, and answer so. `owed`: an earlier call made the answer."""
+        """Record the outcome of a settlement and return the result. `owed`: an earlier call made the response."""
         if isinstance(outcome, Settled):
             settled = self._ledger.settled(claimed, self._now, outcome.tx, outcome.log_index, answered=not owed)
             if settled is None or settled.state != "settled":
@@ -199,7 +198,7 @@ class X402ResourceServer:
         self._ledger.unknown(claimed, self._now, outcome.tx if isinstance(outcome, Unknown) else "")
         return offers.UNKNOWN
 
-    # The same authorization again
+    # Repeated use of an authorization
 
     def _again(
         self, entry: LedgerEntry, payment: Payment, terms: PaymentTerms, call: Call
@@ -215,7 +214,7 @@ class X402ResourceServer:
         return self._retry(entry, payment, call) if entry.state == "unknown" else self._replay(entry, payment, call)
 
     def _retry(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | WholeAnswer | Problem:
-        """Answer a payment in doubt: as the chain knows it, else settled once more, which moves no money twice."""
+        """Process a payment with an unknown outcome: as the chain shows it, or by another settlement, which is safe."""
         if not self._places.acquire(blocking=False):
             return offers.UNKNOWN
         try:
@@ -236,7 +235,7 @@ class X402ResourceServer:
         return self._replay(settled, payment, call) if settled else offers.BUSY
 
     def _replay(self, entry: LedgerEntry, payment: Payment, call: Call) -> Grant | WholeAnswer | Problem:
-        """Return the stored answer of a settled payment; where none is stored and none went out, it is made again."""
+        """Return the stored response of a settled payment; an undelivered response that is not stored is rebuilt."""
         answer = self._ledger.replay(entry, self._now, self._limits.replay, self._limits.replays)
         receipt = offers.receipt(payment.version, payment.payer, entry.tx)
         if answer is None and entry.owed(self._now):
@@ -248,7 +247,7 @@ class X402ResourceServer:
         return replace(answer, headers=(*headers, *receipt, ("X-Idempotent-Replay", "true"), *_PRIVATE))
 
     def _deliver(self, entry: LedgerEntry, receipt: Headers, answer: WholeAnswer) -> Headers | Problem:
-        """Give out an owed answer, which was paid for already."""
+        """Deliver a response that was paid for already."""
         if answer.status != 200 or not answer.rows:
             return _PRIVATE
         delivered = self._ledger.delivered(entry, self._now, answer)
@@ -257,18 +256,18 @@ class X402ResourceServer:
     # Time and the chain
 
     def _settled_by_facilitators(self, entry: LedgerEntry, payment: Payment, question: dict[str, Any]) -> Outcome:
-        """Have the money moved, first by the facilitator that verified. Return the outcome as the chain shows it."""
+        """Move the money, first through the facilitator that verified. Return the outcome as the chain shows it."""
         return self._confirmed(entry, self._facilitators.settle(payment, question, entry.facilitator))
 
     def _confirmed(self, entry: LedgerEntry, outcome: Outcome) -> Outcome:
-        """Return the outcome as the chain shows it. The circuit opens for the payer if the chain denies a success."""
+        """Return the outcome as the chain shows it. If the chain denies a success, open the circuit for the payer."""
         confirmed = self._reconciler.confirm(entry, outcome, self._limits.confirm)
         if isinstance(outcome, Settled) and not isinstance(confirmed, Settled):
             self._facilitators.circuits.open(entry.facilitator, "settle", entry.terms.payer)
         return confirmed
 
     def _reconcile_in_background(self) -> None:
-        """Reconcile now and then, beside the call that happens to come."""
+        """Start to reconcile in the background, at most once per _RECONCILE_EVERY_S."""
         now = time.monotonic()
         if now - self._reconciled > _RECONCILE_EVERY_S:
             self._reconciled = now
