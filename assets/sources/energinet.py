@@ -1,17 +1,17 @@
-"""Energinet's Energi Data Service: prices of DK-1, DE-LU, NO-2 and SE-3; flows and carbon intensity of DK-1.
+"""Serve Energinet's Energi Data Service: prices of DK-1, DE-LU, NO-2 and SE-3; flows and carbon intensity of DK-1.
 
 Traps:
-- Prices of days from 2025-10-01 on lie in `DayAheadPrices` (quarter hours), earlier ones in `Elspotprices` (hours).
-  Each answers a day of the other with no records.
+- Prices since 2025-10-01 are in `DayAheadPrices` (quarter hours), earlier ones in `Elspotprices` (hours). Each responds
+  to a day of the other without records.
 - `TimeUTC` and `HourUTC` are interval starts in UTC without `Z`. `start` and `end` of a request are Danish civil time,
   the end excluded. `limit` is 100 unless it is 0.
-- EUR values have a float32's tail: they are rounded to the cent. DKK is EUR times a rate of the day: not read.
-- A response may hold areas that are not covered here.
-- Flows: + = into the area, null where an area has no such line; DK1 and DK2 interleaved, the newest first.
-- `CO2Emis` and `CO2EmisProg` have the same columns: a response that names the other data set is refused, so that no
-  forecast becomes an actual value. The forecast does not say when it was made. No body of either was at hand: their
-  columns are those of two public clients, and other ones are named in the failure.
-- Too many requests are answered with a JSON body that says how long to wait.
+- EUR values have a float32 error, so they are rounded to the cent. DKK is EUR times a rate of the day, and is not read.
+- A response may contain areas that are not covered here.
+- Flows are + into the area, and null if an area has no such line. DK1 and DK2 are interleaved, the newest first.
+- `CO2Emis` and `CO2EmisProg` have the same columns. A response that names the other data set is rejected, so that a
+  forecast cannot become an actual value. The forecast does not state its issue time. No sample body of either was
+  available: the columns are those of two public clients, and a failure lists other ones.
+- Too many requests return a JSON body that states how long to wait.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 HOST = "api.energidataservice.dk"
 TZ = "Europe/Copenhagen"
 LONGEST = 31
-"""Days a request."""
+"""Days per request."""
 QUARTER_HOURS_SINCE = date(2025, 10, 1)
 _FURTHER = {"DK2": "DK-2", "SE4": "SE-4"}
 AREAS = {"DE": "DE-LU", "DK1": "DK-1", "NO2": "NO-2", "SE3": "SE-3"} | {
@@ -48,7 +48,7 @@ PRICES = {
     "DayAheadPrices": ("TimeUTC", "DayAheadPriceEUR", 900, "15m"),
     "Elspotprices": ("HourUTC", "SpotPriceEUR", 3600, "1h"),
 }
-"""Data set -> its columns of time and price, and its step."""
+"""Data set -> its columns of time and price, its step in seconds, and its resolution."""
 FLOWS = "ElectricityProdex5MinRealtime"
 CARBON, CARBON_FORECAST = "CO2Emis", "CO2EmisProg"
 CARBON_COLUMNS = ("Minutes5UTC", "PriceArea", "CO2Emission")
@@ -64,11 +64,11 @@ BORDERS = {
 COLUMNS = Members("border", Metric.INTERCHANGE, BORDERS, "DK-1", costs="total")
 """A new column may be the sum of known ones."""
 VIKING = utc_stamp("2023-12-01T00:00Z")
-"""From when on GB's border has a cable."""
+"""The time since when GB's border has a cable."""
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows, EUR/MWh, of our zones."""
+    """Return `price` rows, EUR/MWh, of the covered zones. Raises FeedChanged, NotPublished."""
     answer = _read_object(body)
     name = member(answer, "dataset", str)
     if name not in PRICES:
@@ -84,7 +84,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """`interchange` rows of DK-1's borders, and their sum where none is missing. Columns are the list of borders."""
+    """Return `interchange` rows of DK-1's borders, and their sum if all have a value. The columns list the borders."""
     rows, net = Rows(), SeriesKey("DK-1", Metric.INTERCHANGE, "MW", "5m")
     for record in _records(_read_object(body)):
         if member(record, "PriceArea", str) != "DK1":
@@ -115,7 +115,7 @@ def parse_carbon(dataset: str, metric: Metric | Forecast, body: bytes, request: 
 
 
 def _read_object(body: bytes) -> dict[str, Any]:
-    """The body's object."""
+    """Return the body's JSON object. Raises FeedChanged for another type."""
     answer = json_of(body)
     if not isinstance(answer, dict):
         raise FeedChanged(f"the response has the type {type(answer).__name__}")
@@ -140,7 +140,7 @@ def _on_grid(stamp: object, step: int) -> int:
 
 
 def price_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """All areas in one request, up to a month a request, by data set."""
+    """Return requests for all areas by data set, up to a month each."""
     hourly = [day for day in days if day.day < QUARTER_HOURS_SINCE]
     quarters = [day for day in days if day.day >= QUARTER_HOURS_SINCE]
     return [
@@ -154,7 +154,7 @@ def price_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def flow_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """DK-1's flows, up to a week a request."""
+    """Return requests for DK-1's flows, up to a week each."""
     return [_request("energinet.flows", FLOWS, ["DK1"], block, "Minutes5UTC asc") for block in runs(days, 7)]
 
 
@@ -174,7 +174,7 @@ def carbon_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Reques
 def _request(
     feed: str, dataset: str, areas: Sequence[str], block: Sequence[MarketDay], sort: str, more_days: int = 1
 ) -> Request:
-    """Return the request for a block of days, `more_days` after its last one excluded."""
+    """Return the request for a block of days, which ends before the day `more_days` after its last one."""
     return Request(
         feed,
         f"https://{HOST}/dataset/{dataset}",

@@ -1,13 +1,13 @@
-"""Energy-Charts (Fraunhofer ISE): day-ahead prices of European bidding zones, where the answer itself says CC BY.
+"""Serve Energy-Charts (Fraunhofer ISE): day-ahead prices of European bidding zones, if the response states CC BY.
 
 Traps:
-- The licence is per zone and may change: `license_info` of every answer decides, not a list. What is not CC BY is
-  refused as NotLicensed. ES and SE-3 were answered with the restrictive text; they are not asked for.
-- `start` and `end` are local days, both included; instants as bounds lose quarter hours.
+- The licence is per zone and may change, so `license_info` of every response decides, not a list. A response without CC
+  BY is rejected as NotLicensed. ES and SE-3 returned the restrictive text and are not requested.
+- `start` and `end` are local days, both included. Times as bounds lose quarter hours.
 - The body does not state its resolution: it is the least step between the stamps of a local day (hourly before
-  2025-10-01, in CH still). A stamp alone on its day is dropped: the question for that day has the others too.
-- `deprecated` says that the interface is to end.
-- The body does not say its zone. A null price is no row. No data in the whole range is HTTP 404.
+  2025-10-01, in CH still). A single stamp of a day is dropped, because the request for that day has the others too.
+- `deprecated` announces that the interface will end.
+- The body does not state its zone. A null price gives no row. If the whole range has no data, the status is 404.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from warehouse.rows.schema import Rows
 HOST = "api.energy-charts.info"
 TZ = "Europe/Brussels"
 LONGEST = 31
-"""Days a request."""
+"""Days per request."""
 
 BIDDING_ZONES = {
     "DE-LU": "DE-LU",
@@ -45,13 +45,13 @@ BIDDING_ZONES = {
     "AT": "AT",
     "CH": "CH",
 }
-"""Our zone -> its name there, of the zones that were answered under CC BY."""
+"""Zone -> its name there, for the zones whose responses were under CC BY."""
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 _FREE = re.compile(r"CC BY 4\.0(?![\w-])", re.ASCII)
 
 
 def parse(body: bytes, request: Request) -> Rows:
-    """`price` rows of the request's zone. Raises NotLicensed without an open licence, NotPublished without prices."""
+    """Return `price` rows of the request's zone. Raises NotLicensed without CC BY, NotPublished without prices."""
     answer = json_of(body)
     if isinstance(answer, dict) and "detail" in answer and "price" not in answer:
         raise _refusal(answer["detail"])
@@ -87,7 +87,7 @@ def _rows(zone: str, stamps: Sequence[int], prices: Sequence[object]) -> Rows:
 
 
 def _resolutions(stamps: Sequence[int]) -> dict[date, str]:
-    """Local day -> the resolution of its stamps. Raises FeedChanged for a step that is none."""
+    """Return the resolution of the stamps by local day. Raises FeedChanged for an unknown step."""
     days: dict[date, set[int]] = defaultdict(set)
     for ts in stamps:
         days[local_date(ts, TZ)].add(ts)
@@ -120,7 +120,7 @@ def _refusal(detail: object) -> NotPublished | FeedChanged:
 
 
 def requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A zone a request; bounds are local days, both included."""
+    """Return requests for one zone each. Their bounds are local days, both included."""
     return [
         Request(
             "energy_charts.price",

@@ -29,8 +29,7 @@ from warehouse.market.feeds import Request
 TZ = "America/Los_Angeles"
 STEP = 300
 SLACK = 900
-"""Seconds by which a reading may be ahead of the local clock. Its label is an interval start on the publisher's clock.
-"""
+"""Seconds by which a reading may be ahead of the local clock. It is an interval start on the publisher's clock."""
 
 
 @dataclass(frozen=True, slots=True)

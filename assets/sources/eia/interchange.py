@@ -1,12 +1,12 @@
-"""EIA-930's interchange by border: signs, PJM's clock, and the nets that the borders add up to.
+"""Parse EIA-930's interchange by border: signs, PJM's clock, and the nets that the borders add up to.
 
 PJM writes the start of its UTC hours, and EIA reads these stamps as hour ends on the Eastern clock. All rows of PJM's
 borders (`fromba`) are therefore 3 hours late in summer and 4 hours late in winter; its demand and totals are not. In
 spring, one UTC hour of a year is not on the Eastern clock and has no reading. In autumn, two periods name one hour.
 
-PJM's own rows of its borders with MISO and NYISO are too high: over 238 hours of June 2023 its borders differ from
-EIA's total by 3,247 MW on average, and by 518 MW with the rows of MISO and NYISO in their place (637 instead of 2,235
-MW in July 2021). The rows of the two neighbours are therefore used.
+PJM's own rows of its borders with MISO and NYISO are too high. Over 238 hours of June 2023 its borders differ from
+EIA's total by 3,247 MW on average, and by 518 MW with the rows of MISO and NYISO instead. In July 2021 the difference
+is 2,235 MW and 637 MW. The rows of the two neighbours are therefore used.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ BORDERS_SINCE = date(2019, 1, 1)
 PJM = "US-PJM"
 PJM_TZ = "America/New_York"
 LATEST_PERIOD = 4 * HOUR
-"""How long after its day the last period of a day's borders is: that of PJM in winter."""
+"""How long after its day the last period of a day's borders is, in seconds: that of PJM in winter."""
 INVERTED = frozenset({"CPLE", "CPLW", "DUK", "LGEE", "MISO", "NYIS", "TVA"})
 INVERTED_UNTIL = utc_stamp("2019-10-31T04:00Z")
-"""The periods before this one have the other sign on these borders of PJM."""
+"""The periods before this one have the opposite sign on these borders of PJM."""
 MIRRORED = ("US-MISO", "US-NYISO")
-"""The neighbours whose rows state their border with PJM better than PJM's own."""
+"""The neighbours whose rows of their border with PJM are better than PJM's own."""
 
 NEIGHBOURS = Members("balancing authority", Metric.INTERCHANGE, AMERICAN | RESPONDENTS, costs="name")
-"""An unknown authority's row states a number and a sign in the zone's own list, and no authority is listed twice."""
+"""The row of an unknown authority states a number and a sign in the zone's own list. Each authority is listed once."""
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]{1,7}", re.ASCII)
 _HALF_A_DAY = range(-12 * HOUR, 13 * HOUR, HOUR)
@@ -74,12 +74,12 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
 
 
 def _add_border(rows: Rows, zone: str, other: str, period: int, megawatts: float) -> None:
-    """Add the import over a border, of which `megawatts` is the export in the hour that ends at `period`."""
+    """Add the import over a border. `megawatts` is its export in the hour that ends at `period`."""
     if not _CODE.fullmatch(other):
         raise FeedChanged(f"{other[:LONGEST_NAME]!r} is not the code of a balancing authority")
     start = start_in_pjm(period) if zone == PJM else period - HOUR
     if zone == PJM and start - start_in_pjm(period - HOUR) > HOUR:
-        rows.refuse(PJM, Metric.INTERCHANGE, [start - HOUR])  # no period means this hour
+        rows.refuse(PJM, Metric.INTERCHANGE, [start - HOUR])  # this hour has no period
     inverted = zone == PJM and other in INVERTED and period < INVERTED_UNTIL
     counterparty = NEIGHBOURS.find(rows, other, [start], zone) or other
     value = megawatts if inverted else -megawatts
@@ -93,7 +93,7 @@ def start_in_pjm(period: int) -> int:
 
 
 def combine_interchange(rows: Rows) -> Rows:
-    """Return the same rows with the nets that their borders add up to; a net that was stated as a total stays."""
+    """Return the same rows with the nets that their borders add up to. A net that was stated as a total stays."""
     _mirror_borders(rows)
     borders: dict[str, list[dict[int, float]]] = defaultdict(list)
     for key, readings in rows.readings.items():
@@ -125,10 +125,10 @@ def _is_near(ts: int, readings: Collection[int]) -> bool:
 
 
 def sum_whole(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
-    """Return the sums of the parts at the hours that lack none of them.
+    """Return the sums of the parts at the hours with all parts.
 
-    A part is lacking if it has a value within half a day of the hour: borders and plants come and go with the years,
-    and no list of them is published with the figures.
+    A part is missing if it has a value within half a day of the hour. Borders and plants change over the years, and the
+    publisher does not list them with the values.
     """
     instants = sorted(set[int]().union(*parts))
     whole = [ts for ts in instants if all(ts in part or not _is_near(ts, part) for part in parts)]

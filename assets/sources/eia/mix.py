@@ -1,14 +1,15 @@
-"""The mix of six balancing authorities by energy source, from fuel-type-data.
+"""Parse the mix of six balancing authorities by energy source, from fuel-type-data.
 
 Traps:
-- California's OTH is its batteries and its biomass is in no code: rows of CISO are left out of a response; the mix of
-  US-CAISO is that of the California ISO.
-- The codes changed in the third quarter of 2024. Before, pumped storage is inside WAT, which is negative while it
-  pumps more than rivers bring, and batteries are inside OTH: a series over the seam jumps. BAT, PS, OES and SNB carry
-  signs of their own, and SUN is slightly negative at night, by the plants' own use.
+- California's OTH is its batteries, and its biomass has no code, so rows of CISO are left out. The mix of US-CAISO is
+  that of the California ISO.
+- The codes changed in the third quarter of 2024. Before, pumped storage is inside WAT, which is negative while it pumps
+  more than rivers bring, and batteries are inside OTH. A series over the change jumps. BAT, PS, OES and SNB carry their
+  own signs, and SUN is slightly negative at night because of the plants' own use.
 - A code that is not in the list loses its own rows, is counted and reported.
 - An hour in which an authority states 0 for every source is a missing report.
-- One page holds a response. Three days would not fit, and a page break would cut an hour: a cut response is refused.
+- One page contains a response. Three days would not fit, and a page break would cut an hour, so a cut response is
+  rejected.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ from warehouse.rows.schema import Rows
 
 MIX_RESPONDENTS = {code: zone for code, zone in RESPONDENTS.items() if code != "CISO"}
 MIX_DAYS = 2
-"""Days per request: six respondents, 16 codes and 49 hours are 4,704 rows of a page of 5,000."""
+"""Days per request. Six respondents, 16 codes and 49 hours are 4,704 rows of a page of 5,000."""
 SOURCES_OF_MIX = Members("energy source", Metric.MIX, FUELS)
 
 
 def parse_mix(body: bytes, request: Request) -> Rows:
-    """Return the `mix` rows of every respondent but CISO. Raises FeedChanged, FeedUnavailable, NotPublished."""
+    """Return the `mix` rows of every respondent except CISO. Raises FeedChanged, FeedUnavailable, NotPublished."""
     response = response_of(body)
     entries = entries_of(response)
     if is_cut(response, offset_of(request) + len(entries)) or offset_of(request):

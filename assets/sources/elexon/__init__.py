@@ -1,13 +1,15 @@
-"""Elexon Insights for GB: market index price, demand outturn, interconnector flows and mix, half-hourly.
+"""Serve Elexon Insights for GB: market index price, demand outturn, interconnector flows and mix, half-hourly.
 
 Traps:
-- Only `startTime` (UTC) dates a row: settlement periods count from London midnight, 46 to 50 a day. Rows come in any
-  order.
-- The price is APXMIDP's in the Market Index Data; N2EXMIDP is 0 / 0 by now, and an APX row without volume is no price.
-- National demand (INDO) is called `demand` on its dataset and `initialDemandOutturn` on /demand/outturn; `demand` of
+- Only `startTime` (UTC) dates a row. Settlement periods count from London midnight, 46 to 50 per day. Rows are
+  unordered.
+- The price is APXMIDP's in the Market Index Data. N2EXMIDP is 0 / 0 by now, and an APX row without volume is not a
+  price.
+- National demand (INDO) is called `demand` on its dataset and `initialDemandOutturn` on /demand/outturn. `demand` of
   another dataset (ITSDO: with station load, pumping and exports) is another quantity. Zero demand is a missing reading.
-- A half hour may come twice with another `publishTime`: the later publication is what the publisher says now.
-- The net is a sum: it is written where every tie of its era has a value in that half hour, never for a part of them.
+- A half hour may be repeated with another `publishTime`. The later publication is the current one.
+- The net is a sum. It is written if every interconnector of its era has a value in that half hour, never for a part of
+  them.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 LONGEST_PRICE = 7
 LONGEST_DEMAND = 28
 LONGEST_TIES = 7
-"""Days a request."""
+"""Days per request."""
 
 TIES = {
     "France(IFA)": Tie("FR", "gb-fr-ifa"),
@@ -60,11 +62,11 @@ _TIES = {_spelling(name): tie for name, tie in TIES.items()}
 INTERCONNECTORS = Members("interconnector", Metric.INTERCHANGE, _TIES, "GB", costs="total")
 """A new name may be another spelling of a known cable."""
 PROVIDERS = Members("provider", Metric.PRICE, {"APXMIDP": True, "N2EXMIDP": False}, "GB")
-"""Of the market index: whether its price is ours."""
+"""The providers of the market index, and whether emds uses their price."""
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows of APXMIDP. Raises FeedChanged for another dataset, and where none is of APXMIDP."""
+    """Return `price` rows of APXMIDP. Raises FeedChanged for another dataset, or without any row of APXMIDP."""
     rows, found = Rows(), False
     for entry in _newest(entries_of(body, "MID"), "dataProvider"):
         ts, provider = start_of(entry), member(entry, "dataProvider", str)
@@ -86,7 +88,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
-    """`demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
+    """Return `demand` rows (INDO) of either endpoint. Raises FeedChanged for another demand."""
     rows = Rows()
     for entry in _newest(entries_of(body, "INDO")):
         ts = start_of(entry)
@@ -107,7 +109,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def parse_demand_forecast(body: bytes, request: Request) -> Rows:
-    """`demand_forecast` rows (NDF): every vintage that was published in the span that was asked for."""
+    """Return `demand_forecast` rows (NDF): every vintage that was published in the requested period."""
     rows, key = Rows(), SeriesKey("GB", Forecast.DEMAND, "MW", "30m")
     for entry in entries_of(body, "NDF"):
         if entry.get("dataset") != "NDF":
@@ -120,9 +122,9 @@ def parse_demand_forecast(body: bytes, request: Request) -> Rows:
 
 
 def parse_interconnectors(body: bytes, request: Request) -> Rows:
-    """`interchange` of every tie (+ = into GB), and their sum where none is missing.
+    """Return `interchange` of every interconnector (+ = into GB), and their sum if all have a value.
 
-    Raises FeedChanged where no tie is known.
+    Raises FeedChanged if all interconnectors are unknown.
     """
     rows = Rows()
     for entry in _newest(entries_of(body, "INTOUTHH"), "interconnectorName"):
@@ -137,7 +139,7 @@ def parse_interconnectors(body: bytes, request: Request) -> Rows:
 
 
 def _newest(entries: Iterable[dict[str, Any]], *named: str) -> Iterator[dict[str, Any]]:
-    """The rows without those that a later publication of the same half hour replaces; undated ones all stay."""
+    """Yield the rows without those that a later publication of the same half hour replaces. Undated rows all stay."""
     own = [(tuple(str(entry.get(name)) for name in ("startTime", *named)), entry) for entry in entries]
     latest: dict[tuple[Any, ...], int] = {}
     for key, entry in own:
@@ -149,7 +151,7 @@ def _newest(entries: Iterable[dict[str, Any]], *named: str) -> Iterator[dict[str
 
 
 def request_price(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The market index between two instants, at most seven times 24 hours apart: a longer span is answered with 400."""
+    """Return requests for the market index over at most 7 x 24 hours each: a longer period gets status 400."""
     return [_price(block) for block in runs(days, LONGEST_PRICE, LONGEST_PRICE * DAY)]
 
 
@@ -161,7 +163,7 @@ def _price(block: Sequence[MarketDay]) -> Request:
 
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """All vintages published on a day."""
+    """Return requests for all vintages published on each day."""
     spans = [(day, (iso(day.start), iso(day.end))) for day in sorted(set(days))]
     names = "publishDateTimeFrom", "publishDateTimeTo"
     return [
@@ -171,7 +173,7 @@ def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request
 
 
 def _by_dates(feed: str, path: str, longest: int, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """What settlement dates hold, both included; `from` and `to` are ignored here."""
+    """Return requests for settlement dates, both included. This endpoint ignores `from` and `to`."""
     return [request_of(feed, path, _dates(block), block) for block in runs(days, longest)]
 
 

@@ -1,4 +1,4 @@
-"""What every response of Elexon's Insights API has: the envelope, its rows, their half hours; and every request."""
+"""Share requests and the common parts of Elexon's Insights API: the envelope, its rows, their half hours."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ HALF_HOUR = 1800
 
 
 def entries_of(body: bytes, dataset: str) -> Iterator[dict[str, Any]]:
-    """The rows of either envelope or of a bare list, under the name of their dataset where the envelope has it.
+    """Yield the rows of either envelope or of a bare list, with the dataset's name from the envelope if it has one.
 
-    Raises NotPublished for none, FeedChanged for another dataset.
+    Raises NotPublished without rows, FeedChanged for another dataset.
     """
     answer = json_of(body)
     entries = answer if isinstance(answer, list) else member(answer, "data", list)

@@ -1,13 +1,13 @@
-"""The mix of Great Britain: actual generation by type (AGPT), one response for all types.
+"""Parse the mix of Great Britain: actual generation by type (AGPT), with one response for all types.
 
 Traps:
-- In runs of half hours every type but wind and solar is exactly 0. Such a half hour is a missing report, as is one with
-  wind and solar alone: no type of it has a row.
-- Solar, and a part of the wind, are estimates of what is embedded in distribution networks; FUELHH has neither.
+- In runs of half hours every type except wind and solar is exactly 0. Such a half hour is a missing report, as is a
+  half hour with only wind and solar. Its types have no rows.
+- Solar, and a part of the wind, are estimates of generation embedded in distribution networks. FUELHH has neither.
 - `from` and `to` are settlement dates, both included, which count from London midnight: a day has up to 50 periods.
-  Only `startTime` (UTC) dates a row. Half hours and the types of a half hour come in any order.
-- Pumped storage is one type with a sign. In old history it is never below 0: its pumping was not published.
-- Batteries are inside Other, output and charging netted.
+  Only `startTime` (UTC) dates a row. Half hours and the types of a half hour are unordered.
+- Pumped storage is one type with a sign. In old history it is never below 0, because its pumping was not published.
+- Batteries are inside Other, with output and charging netted.
 - A type that is not in the list loses its own rows, is counted and reported.
 """
 
@@ -28,7 +28,7 @@ from warehouse.rows.schema import Rows
 LONGEST_MIX = 7
 """Days per request."""
 LAST_PERIOD = 50
-"""Of a day that is 25 hours long."""
+"""The last period of a day of 25 hours."""
 PSR_TYPES = {
     "Biomass": Fuel.BIOMASS,
     "Fossil Gas": Fuel.GAS,
@@ -46,7 +46,7 @@ PSR_TYPES = {
 }
 TYPES = Members("psrType", Metric.MIX, PSR_TYPES, "GB")
 ESTIMATED = ("Solar", "Wind Offshore", "Wind Onshore")
-"""Types that have values even where the others are missing."""
+"""Types that have values even if the others are missing."""
 
 
 def parse_mix(body: bytes, request: Request) -> Rows:

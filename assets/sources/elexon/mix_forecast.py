@@ -1,8 +1,8 @@
-"""The day-ahead forecast of wind and solar of Great Britain (DGWS).
+"""Parse the day-ahead forecast of wind and solar of Great Britain (DGWS).
 
 Traps:
-- A response holds the forecasts of several processes (`processType`): only those of "Day ahead" are read, in any case.
-- One half hour may have several publications: each is a vintage.
+- A response contains the forecasts of several processes (`processType`). Only "Day ahead" is read, in any case.
+- A half hour may have several publications, and each is a vintage.
 - Solar is nearly all embedded in distribution networks, and so is a part of the wind on land.
 """
 
@@ -43,7 +43,7 @@ def parse_mix_forecast(body: bytes, request: Request) -> Rows:
 
 
 def request_mix_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Return a request per day, which holds what is forecast of that day and the next."""
+    """Return a request per day. Its response forecasts that day and the next."""
     return [
         request_of(
             "elexon.mix_forecast",

@@ -1,16 +1,17 @@
-"""ENTSO-E Transparency Platform: prices, load, flows, mix and installed capacity of twelve European zones.
+"""Serve the ENTSO-E Transparency Platform: prices, load, flows, mix and installed capacity of European zones.
 
-How documents are read: see `xml`; how flows become nets: see `net`; the mix: see `mix`. Traps:
-- Several auctions under one zone: only position 1 (SDAC) is a price here. An answer without it is not yet published;
-  position 2 (EXAA) never stands in. Answers of 2024 lack the element: there SDAC is the hourly one for DE-LU and AT.
-  Intraday auctions (contract A07) are left out.
-- Polish prices were in PLN from 2017-03-02: the currency is each TimeSeries' own.
-- Resolutions mix within one TimeSeries; Periods come in any order and outside the document's interval.
-- A body states a flow one way; the two directions of a border may both be above zero in one interval.
-- Installed capacity is yearly; one Period may span several years, and A03 leaves out a year that did not change.
-- A wrong area code and an area without data look alike (acknowledgement 999); a wrong token is answered in HTML, or by
-  an acknowledgement 999 "Authentication failed.".
-- Spain's day-ahead series has no sequence number, its intraday ones have: the contract (A01, A07) tells them apart.
+For documents see `xml`, for nets from flows `net`, for the mix `mix`. Traps:
+- A zone may have several auctions, and only position 1 (SDAC) is a price here. A response without it is not yet
+  published; position 2 (EXAA) is never a fallback. Responses of 2024 lack the element: there SDAC is the hourly auction
+  for DE-LU and AT. Intraday auctions (contract A07) are left out.
+- Polish prices were in PLN from 2017-03-02, so each TimeSeries states its own currency.
+- Resolutions mix within one TimeSeries. Periods are unordered and may exceed the document's interval.
+- A body states a flow in one direction. Both directions of a border may be above zero in one interval.
+- Installed capacity is yearly. One Period may cover several years, and A03 leaves out a year that did not change.
+- A wrong area code and an area without data look alike (acknowledgement 999). A wrong token returns HTML, or an
+  acknowledgement 999 "Authentication failed.".
+- Spain's day-ahead series has no sequence number, but its intraday series have: the contract (A01, A07) distinguishes
+  them.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.rows.schema import Rows, SeriesKey
 
 QUARTER_HOURS = utc_stamp("2025-09-30T22:00Z")
-"""SDAC's first quarter-hourly delivery day; before it an auction without position that is not hourly is EXAA's."""
+"""SDAC's first quarter-hourly delivery day. Before it, an auction without position that is not hourly is EXAA's."""
 CURRENCIES = {"PL": ("EUR", "PLN")}
 
 PSR_TYPES = Members("psrType", Metric.CAPACITY, FUELS)
@@ -60,7 +61,7 @@ MOST_YEARS = 100
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows of the day-ahead auction. Raises NotPublished where the body holds only other auctions."""
+    """Return `price` rows of the day-ahead auction. Raises NotPublished if the body only contains other auctions."""
     rows = Rows()
     for series in series_of(body, "A44"):
         zone = requested_zone(series.texts, "in_Domain.mRID", request.zone)
@@ -88,7 +89,7 @@ def _currency(series: Series, zone: str) -> str:
 
 
 def _parse_load(process: str, metric: Metric | Forecast, body: bytes, request: Request) -> Rows:
-    """Total load, actual (A16) or forecast the day before (A01): its document's time is that of the answer."""
+    """Return total load, actual (A16) or forecast a day ahead (A01). The document's time is that of the response."""
     rows = Rows()
     for series in series_of(body, "A65", process=process):
         series.need("quantity_Measure_Unit.name", "MAW")
@@ -98,7 +99,7 @@ def _parse_load(process: str, metric: Metric | Forecast, body: bytes, request: R
 
 
 def _put(rows: Rows, zone: str, metric: str, unit: str, series: Series, value: str, doubtful: bool = False) -> None:
-    """Adds every Period of a series. `doubtful`: the body does not name the auction, which may not be SDAC."""
+    """Add every Period of a series. If `doubtful`, the body does not name the auction, which may not be SDAC."""
     for period in series.periods:
         interval = interval_of(period)
         if doubtful and (interval.start >= QUARTER_HOURS or interval.resolution != "PT60M"):
@@ -116,7 +117,7 @@ def _something(rows: Rows) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """One-way `interchange` rows of a border, for each of our zones beside it; `link` is the way until `combine`."""
+    """Return one-way `interchange` rows of a border for each covered zone. `link` is the direction until `combine`."""
     rows = Rows()
     for series in series_of(body, "A11"):
         series.need("quantity_Measure_Unit.name", "MAW")
@@ -139,7 +140,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 def put_both_sides(
     rows: Rows, pair: tuple[str, str], resolution: str, ts: Sequence[int], values: Sequence[float]
 ) -> None:
-    """Adds what flows from the first area of a pair to the second, for each of our zones among them."""
+    """Add the flow from the first area of a pair to the second, for each covered zone among them."""
     for (zone, other), way in ((pair[::-1], INTO), (pair, OUT_OF)):
         if zone in EIC and FRONTIERS.find(rows, f"{zone}-{other}", ts, zone):
             key = SeriesKey(zone, Metric.INTERCHANGE, "MW", resolution, counterparty=other, link=way)
@@ -147,7 +148,7 @@ def put_both_sides(
 
 
 def parse_capacity(body: bytes, request: Request) -> Rows:
-    """`capacity` rows by fuel and calendar year; types that are one fuel here are added up."""
+    """Return `capacity` rows by fuel and calendar year. Types that share a fuel here are added up."""
     rows = Rows()
     by_year: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
     for series in series_of(body, "A68", process="A33"):
@@ -173,12 +174,12 @@ def parse_capacity(body: bytes, request: Request) -> Rows:
 
 
 def _years(series: Series) -> list[tuple[int, float]]:
-    """The starts of the calendar years that a series tells of, and their values. Raises FeedChanged."""
+    """Return the starts of the calendar years of a series, and their values. Raises FeedChanged."""
     years: list[tuple[int, float]] = []
     for period in series.periods:
         interval = interval_of(period)
         first, last = (utc(ts + DAY // 2).year for ts in (interval.start, interval.end))
-        # Years begin at local midnight; an answer cut at UTC midnight keeps its own start.
+        # Years begin at local midnight. A response cut at UTC midnight keeps its own start.
         shift = interval.start - new_year(first)
         if interval.resolution != "P1Y" or not 0 < last - first <= MOST_YEARS or abs(shift) >= DAY:
             raise FeedChanged(

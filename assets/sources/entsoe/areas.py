@@ -1,8 +1,8 @@
-"""The areas that ENTSO-E names by EIC: our zones, their neighbours, which borders each zone has, and since when.
+"""List the areas that ENTSO-E names by EIC: covered zones, neighbours, and each zone's borders with their start.
 
-Codes and borders as entsoe-py 0.8.1 lists them (https://github.com/EnergieID/entsoe-py, mappings.py), but for Poland's
-border with Ukraine: since 2022-09-22 its flows stand under UA-IPS, and those under the code of before are doubtful
-zeros (https://github.com/electricitymaps/electricitymaps-contrib/pull/6799).
+Codes and borders follow entsoe-py 0.8.1 (https://github.com/EnergieID/entsoe-py, mappings.py), except Poland's border
+with Ukraine. Since 2022-09-22 its flows are under UA-IPS, and those under the previous code are doubtful zeros
+(https://github.com/electricitymaps/electricitymaps-contrib/pull/6799).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ EIC = {zone: code for zone, code in zone_names.EIC.items() if zone != "GB"} | {z
 
 ZONES = tuple(EIC)
 MIX_ZONES = tuple(zone for zone in ZONES if zone != "FR")
-"""The mix of FR is that of RTE."""
+"""Zones with a mix. The mix of FR is that of RTE."""
 TWO_AUCTIONS = frozenset({"DE-LU", "AT"})
-"""Where EXAA's morning auction is published beside SDAC."""
+"""Zones for which EXAA's morning auction is published beside SDAC."""
 
 _OUTSIDE = {"GB": zone_names.EIC["GB"]} | {name: eic for name, eic in EUROPEAN.items() if eic not in EIC.values()}
-"""Areas without a feed of this publisher, by the name that a border row carries; GB's own figures come from Elexon."""
+"""Areas without a feed of this publisher, by their name in border rows. GB's own values come from Elexon."""
 
 _OF_DEFAULT = {
     "DE-LU": ("AT", "BE", "CH", "Czechia", "DK-1", "Denmark DK2", "FR", "NO-2", "NL", "PL", "Sweden SE4"),
@@ -45,9 +45,9 @@ _OF_DEFAULT = {
 _NEIGHBOURS = {zone: tuple(map(name_area, areas)) for zone, areas in _OF_DEFAULT.items()} | {
     zone.id: zone.neighbours for zone in ENABLED
 }
-"""Zone -> the areas beyond its borders. EMDS_ZONES changes their names, never which they are."""
+"""Zone -> the areas beyond its borders. EMDS_ZONES changes their names, never the list."""
 NET_SINCE = {zone.id: utc_stamp(zone.net_since) for zone in ENABLED if zone.net_since}
-"""From when on (Unix seconds) the sum of a zone's borders is its net, if it was not always."""
+"""The time (Unix seconds) since when the sum of a zone's borders is its net, if it was not always."""
 
 _LINES = {
     ("DE-LU", "NO-2"): ("de-no2-nordlink", "2020-12-01T00:00Z", True),
@@ -80,9 +80,11 @@ _LINES = {
     ("AT", "IT-NO"): ("at-it-ac", "", False),
     ("CH", "IT-NO"): ("ch-it-ac", "", False),
 }
-"""By the two areas of a border, what it consists of, where that is known: its one line of the geographic layer, whose
-flow the border's total is (others have several); the earliest instant at which its cable may have flowed, tests
-included, empty where it was always there; whether it is one direct-current cable, which may be out of service at once.
+"""The known facts of a border by its two areas: a link, a start, and whether it is one cable.
+
+The link is its one line of the geographic layer, which carries the border's total (other borders have several lines).
+The start is the earliest time at which its cable may have flowed, tests included, or empty if it always existed. A
+border of one direct-current cable may be out of service as a whole.
 """
 
 _BY_NAMES = {(name_area(one), name_area(two)): line for (one, two), line in _LINES.items()}
@@ -101,14 +103,14 @@ _UNDER_ANOTHER_NAME = {
     ("PL", _UKRAINE_BEFORE): _UKRAINE,
     **{(zone, _UKRAINE_WEST): _UKRAINE for zone in ("PL", "SK", "HU", "RO")},
 }
-"""A border published under a control area or a country. Elsewhere Amprion is a part of a border, and no name for it."""
+"""Borders published under a control area or a country. Elsewhere Amprion is a part of a border, not a name for it."""
 
 _AREAS = {eic: name for name, eic in (EIC | _OUTSIDE).items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """One zone's border with a neighbour; `since` in Unix seconds, 0 where it was always there."""
+    """A zone's border with a neighbour. `since` is in Unix seconds, 0 if it always existed."""
 
     zone: str
     neighbour: str
@@ -118,12 +120,12 @@ class Border:
     """Whether it is one direct-current cable."""
 
     def eics(self, ts: int) -> tuple[str, str]:
-        """The codes under which this border is published at an instant: the zone's, the neighbour's."""
+        """Return the codes under which this border is published at the time `ts`: the zone's and the neighbour's."""
         return _code(self.zone, self.neighbour, ts), _code(self.neighbour, self.zone, ts)
 
 
 def _code(area: str, other: str, ts: int) -> str:
-    """Return the code of an area at its border with another one."""
+    """Return the code of an area at its border with another area."""
     if area == _UKRAINE and ts < _UKRAINE_CHANGED:
         return _UKRAINE_BEFORE if other == "PL" else _UKRAINE_WEST
     if other == _MONTENEGRO and area == name_area("IT-CSO"):
@@ -132,7 +134,7 @@ def _code(area: str, other: str, ts: int) -> str:
 
 
 def _require_named() -> None:
-    """Check that each area has one name. Raises ValueError, which says what to change."""
+    """Check that each area has one name. Raises ValueError, which states what to change."""
     for name, eic in EUROPEAN.items():
         if zone := next((zone for zone, own in EIC.items() if own == eic), None):
             raise ValueError(
@@ -164,17 +166,17 @@ def _border(zone: str, neighbour: str) -> Border:
 
 
 BORDERS = {zone: tuple(_border(zone, name) for name in names) for zone, names in _NEIGHBOURS.items()}
-"""Zone -> all its borders: its net is there where each of them is."""
+"""Zone -> all its borders. The zone has a net if each of them has a value."""
 
 
 def zone_of(eic: str | None) -> str | None:
-    """Our zone of that code, if it is one."""
+    """Return the covered zone with that code, if any."""
     name = _AREAS.get(eic or "")
     return name if name in EIC else None
 
 
 def requested_zone(texts: Mapping[str, str], element: str, requested: str | None) -> str:
-    """Return our zone that an element of a TimeSeries names. Raises FeedChanged for an area that was not requested."""
+    """Return the zone that an element of a TimeSeries names. Raises FeedChanged for an area that was not requested."""
     zone = zone_of(texts.get(element))
     if zone is None or requested not in (None, zone):
         raise FeedChanged(
@@ -185,13 +187,13 @@ def requested_zone(texts: Mapping[str, str], element: str, requested: str | None
 
 
 def names_of(first: str, second: str) -> tuple[str, str]:
-    """What the two areas of a flow are called here; an area that we do not know is called by its code."""
+    """Return the names of the two areas of a flow. The name of an unknown area is its code."""
     one, two = _AREAS.get(first), _AREAS.get(second)
     one = one or _UNDER_ANOTHER_NAME.get((two or "", first), first)
     return one, two or _UNDER_ANOTHER_NAME.get((one, second), second)
 
 
 def borders() -> Iterator[Border]:
-    """Every border of every zone; one between two of our zones comes twice."""
+    """Yield every border of every zone. A border between two covered zones appears twice."""
     for own in BORDERS.values():
         yield from own

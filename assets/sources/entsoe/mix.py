@@ -1,19 +1,20 @@
-"""The mix of eleven zones: actual generation per production type (document A75, 16.1.B), output and consumption.
+"""Parse the mix of eleven zones: actual generation per production type (document A75, 16.1.B), output and consumption.
 
 Traps:
-- Consumption (a TimeSeries with an outBiddingZone) is not only storage: operators state the own use of every type.
-  Only that of pumped storage (B10) and of batteries (B25) counts; the rest is counted and left out.
-- Pumped storage may turn and pump in one interval, over several plants: the row is the difference.
-- An operator may state the output of storage alone. Missing consumption is not 0: the row is gross (NO-2).
-- A curve A03 repeats its last point to the end of its Period, not of the response, and nothing before its first point.
-- A gap in a curve A01 splits a type into two TimeSeries: they are joined by type.
-- Types arrive one after the other: the newest interval often has half of them. Each is stored as it comes.
-- Each Period states its own resolution. Where types of one fuel differ in it, the fuel has no row.
-- A type that does not run is absent, or 0, or absent at night only. Nothing follows from that.
-- NL: a third of the output is B20, and most solar panels are missing. ES: pumped storage turns in B12 and pumps in B10,
-  so that its net is never positive. SE-3: all heat and power is B20.
-- B03 is gas derived from coal and B08 is peat: their rows are gas and other, but they emit more than these. The
-  estimate of carbon intensity needs the code, which no row keeps.
+- Consumption (a TimeSeries with an outBiddingZone) is not only storage: operators state the own use of every type. Only
+  that of pumped storage (B10) and of batteries (B25) is used; the rest is counted and left out.
+- Pumped storage may generate and pump in one interval, over several plants. The row is the difference.
+- An operator may state only the output of storage. Missing consumption is not 0, so the row is gross (NO-2).
+- A curve A03 repeats its last point to the end of its Period, not of the response. It has no values before its first
+  point.
+- A gap in a curve A01 splits a type into two TimeSeries, which are joined by type.
+- Types arrive one after the other, so the newest interval often has half of them. Each is stored when it arrives.
+- Each Period states its own resolution. If types of one fuel differ in it, the fuel has no row.
+- A type that does not run is absent, or 0, or absent only at night. emds does not infer anything from that.
+- NL: a third of the output is B20, and most solar panels are missing. ES: pumped storage generates in B12 and pumps in
+  B10, so its net is never positive. SE-3: all combined heat and power is B20.
+- B03 is gas derived from coal and B08 is peat. Their rows are gas and other, but they emit more than these. The
+  estimate of carbon intensity needs the code, which rows do not keep.
 - A response filtered by psrType looks like a mix of one type.
 """
 
@@ -54,9 +55,9 @@ FUELS = {
     "B20": Fuel.OTHER,
     "B25": Fuel.BATTERY,
 }
-"""By psrType."""
+"""Fuels by psrType."""
 INSIDE = {"B03": "coal_derived_gas", "B08": "peat"}
-"""Types with an emission factor of their own, inside gas and other."""
+"""Types with their own emission factor, inside gas and other."""
 MIX_TYPES = Members("production type", Metric.MIX, FUELS)
 OUTPUT, CONSUMPTION = "inBiddingZone_Domain.mRID", "outBiddingZone_Domain.mRID"
 
@@ -94,7 +95,7 @@ def add_readings(
     ts: Sequence[int],
     values: Sequence[float],
 ) -> None:
-    """Add readings of one production type (psrType) to a response's mix; consumption counts for storage alone."""
+    """Add readings of one production type (psrType) to a response's mix. Consumption is used for storage only."""
     if not ts:
         return
     fuel = MIX_TYPES.find(rows, kind, ts, zone)

@@ -1,9 +1,9 @@
-"""Day-ahead forecasts of wind and solar in the European zones (document A69, process A01, 14.1.D).
+"""Parse day-ahead forecasts of wind and solar in the European zones (document A69, process A01, 14.1.D).
 
 Traps:
-- The day-ahead forecast (A01), the intraday one (A40) and the current one (A18) are three products: only A01 is read.
-- `createdDateTime` is the moment of the response and `revisionNumber` does not count: a forecast counts from when it
-  was fetched.
+- The day-ahead forecast (A01), the intraday one (A40) and the current one (A18) are three products. Only A01 is read.
+- `createdDateTime` is the time of the response, and `revisionNumber` does not count. The issue time of a forecast is
+  the time of its fetch.
 - A type that a zone does not have is left out of the response. A curve A03 leaves out points that repeat the last one.
 """
 
@@ -18,7 +18,7 @@ from warehouse.market.vocabulary import Forecast, Fuel
 from warehouse.rows.schema import Rows, SeriesKey
 
 FUELS = {"B16": Fuel.SOLAR, "B18": Fuel.WIND_OFFSHORE, "B19": Fuel.WIND_ONSHORE}
-"""By psrType."""
+"""Fuels by psrType."""
 TYPES = Members("production type", Forecast.MIX, FUELS, costs="rows")
 
 

@@ -1,13 +1,13 @@
-"""Both directions of a border into its net flow, all borders of a zone into its net: only where every part is there.
+"""Combine both directions of a border into its flow, and all borders of a zone into its net, if all parts exist.
 
-A silent border is unknown: there is no net, and the run says which border it lacks. Only one that is a single cable may
-be out of service, for nothing is published of a cable under repair: silent for 14 days, while most of its zone's
-borders report, it carries nothing, and the net of that time is written without it. The two weeks before the days of a
-run are asked for again; where the cable's figures come after all, they make these nets anew. A border of lines is
-never taken for dead: operators have left out whole ones for weeks (DE-LU with NL in May 2024).
+A border without data is unknown: there is no net, and the run reports the border. Only a border of a single cable may
+be out of service, because publishers send no data for a cable under repair. If it has no data for 14 days, while most
+of its zone's borders report, its flow is 0, and the net of that time is written without it. The two weeks before the
+days of a run are fetched again. If the cable's values arrive later, these nets are rebuilt. A border of lines is never
+assumed to be out of service: operators have left out whole ones for weeks (DE-LU with NL in May 2024).
 
-Works on the quarter hours of the hours that have a reading. Where parts differ in resolution, the finer are brought to
-the coarser by their exact time-weighted mean, hour by hour; never the other way.
+The grid is the quarter hours of the hours that have a reading. If parts differ in resolution, the finer ones are
+converted to the coarser by their exact time-weighted mean, hour by hour. The reverse never happens.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from warehouse.market.vocabulary import Metric
 from warehouse.rows.schema import Member, Readings, Rows, SeriesKey
 
 INTO, OUT_OF = "in", "out"
-"""What a one-way row carries as `link` until it is combined."""
+"""The values of `link` in a one-way row until it is combined."""
 
 QUARTER = 900
 SILENT_HOURS = 14 * 24
-"""How long a cable says nothing until it counts as out of service."""
+"""Hours without data after which a cable counts as out of service."""
 _LEVELS = {"1h": 4, "30m": 2, "15m": 1}
-"""Quarter hours of each resolution, coarse ones first: finer readings are laid over them."""
+"""Quarter hours of each resolution, coarse ones first, so that finer readings overwrite them."""
 _WATT_DECIMALS = 6
-"""Decimals of a megawatt: publishers give two, a mean of four adds two; what is beyond is the floats' own noise."""
+"""Decimals of a megawatt: publishers give two, and a mean of four adds two. Further decimals are float error."""
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -42,14 +42,14 @@ _Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """Quarter hours in rows of an hour: MW, NaN where nothing is known; and each hour's coarsest resolution."""
+    """Quarter hours in rows of an hour: MW, with NaN for unknown values, and each hour's coarsest resolution."""
 
     values: _Floats
     level: _Ints
 
 
 def combine(rows: Rows) -> Rows:
-    """Canonical `interchange` rows of one-way readings: a row per border and interval, and the zone's net."""
+    """Return canonical `interchange` rows from one-way readings: a row per border and interval, and the zone's net."""
     combined = Rows()
     combined.merge_notes(rows)
     for zone, borders in BORDERS.items():
@@ -95,7 +95,7 @@ def _combine_zone(combined: Rows, zone: str, borders: Sequence[Border], series: 
 
 
 def _withheld(combined: Rows, zone: str, hours: _Ints) -> list[int]:
-    """The hours without a net, since an unknown border has a reading in them or an announced one may have."""
+    """Return the hours without a net: an unknown border has a reading in them, or an announced border may have."""
     for border in ANNOUNCED:
         if zone in border.zones and hours[-1] * HOUR >= border.since:
             quarters = np.add.outer(hours[hours * HOUR >= border.since] * HOUR, np.arange(0, HOUR, QUARTER))
@@ -107,7 +107,7 @@ def _withheld(combined: Rows, zone: str, hours: _Ints) -> list[int]:
 
 
 def _laid(series: dict[SeriesKey, Readings], hours: _Ints) -> _Flow:
-    """One direction on the grid of quarter hours, the finer readings over the coarser."""
+    """Return one direction on the grid of quarter hours, with the finer readings over the coarser."""
     values = np.full(len(hours) * 4, np.nan)
     level = np.zeros(len(hours), np.int64)
     for resolution, quarters in _LEVELS.items():
@@ -123,7 +123,7 @@ def _laid(series: dict[SeriesKey, Readings], hours: _Ints) -> _Flow:
 
 
 def _agreed(readings: Readings) -> tuple[_Ints, _Floats]:
-    """Each instant once; one with two values has none that a sum may use."""
+    """Return each time once. A time with two values gets NaN, which a sum cannot use."""
     ts, first, place = np.unique(np.asarray(readings.ts, np.int64), return_index=True, return_inverse=True)
     values = np.asarray(readings.values, np.float64)
     agreed = values[first]
@@ -132,14 +132,14 @@ def _agreed(readings: Readings) -> tuple[_Ints, _Floats]:
 
 
 def _before_its_time(flow: _Flow, border: Border, hours: _Ints) -> _Flow:
-    """The flow as a part of the net: nothing, where its cable was not yet laid and no value has been given."""
+    """Return the flow as a part of the net: 0 before its cable existed, unless a value was published earlier."""
     known = ~np.isnan(flow.values)
     unborn = (hours * HOUR < border.since)[:, None] & ~np.logical_or.accumulate(known.ravel()).reshape(known.shape)
     return _Flow(np.where(unborn, 0.0, flow.values), flow.level)
 
 
 def _long(silent: _Flags, hours: _Ints) -> _Flags:
-    """The hours in a silence of at least `SILENT_HOURS`, half of whose hours other borders report."""
+    """Return the hours in a silence of at least `SILENT_HOURS`, if other borders report in half of its hours."""
     chosen = np.zeros(len(hours), np.bool_)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], silent, [False]])))
     for first, after in zip(edges[::2], edges[1::2], strict=True):
@@ -149,7 +149,7 @@ def _long(silent: _Flags, hours: _Ints) -> _Flags:
 
 
 def _put(combined: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:
-    """Adds each hour's intervals of its resolution, where all their quarters are known."""
+    """Add each hour's intervals of its resolution, if all their quarters are known."""
     for resolution, quarters in _LEVELS.items():
         chosen = flow.level == quarters
         parts = flow.values[chosen].reshape(-1, quarters)
@@ -157,12 +157,12 @@ def _put(combined: Rows, key: SeriesKey, flow: _Flow, hours: _Ints) -> None:
         values = _mean(parts)
         known = ~np.isnan(values)
         if known.any():
-            rounded = np.round(values[known], _WATT_DECIMALS) + 0.0  # no -0.0
+            rounded = np.round(values[known], _WATT_DECIMALS) + 0.0  # avoids -0.0
             combined.extend(key._replace(resolution=resolution), starts[known].tolist(), rounded.tolist())
 
 
 def _mean(parts: _Floats) -> _Floats:
-    """The mean of 1, 2 or 4 columns, by pairs: that of equal values is the value itself."""
+    """Return the mean of 1, 2 or 4 columns, by pairs: the mean of equal values is exactly that value."""
     while parts.shape[1] > 1:
         parts = (parts[:, 0::2] + parts[:, 1::2]) / 2
     return parts[:, 0]

@@ -1,6 +1,6 @@
-"""What ENTSO-E is asked: zone by zone, border by border, in blocks that it answers whole.
+"""Build the requests to ENTSO-E zone by zone and border by border, in blocks with complete responses.
 
-Longer blocks are refused ("P1M", which 30 days may exceed); price answers beyond 1000 points were cut off.
+Longer blocks are rejected ("P1M", which 30 days may exceed). Price responses beyond 1000 points were cut off.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ HOST = "web-api.tp.entsoe.eu"
 TZ = "Europe/Brussels"
 LONGEST_PRICE = 7
 LONGEST = 28
-"""Days a request."""
+"""Days per request."""
 LONGEST_MIX = 7
-"""Days per request of the mix: a type that a response has for some of its days costs the sums of the others."""
+"""Days per request of the mix. A type that a response has for some of its days costs the sums of the others."""
 EARLIER = SILENT_HOURS // 24
 
 CAPACITY_ZONES = tuple(zone for zone in ZONES if zone in zones_with(Metric.CAPACITY))
@@ -47,7 +47,7 @@ def _load(process: str, zone: str) -> Params:
 def _by_zone(
     feed: str, longest: int, params_of: Callable[[str], Params], days: Sequence[MarketDay], now: int
 ) -> list[Request]:
-    """A zone and at most so many days a request."""
+    """Return requests for one zone and at most `longest` days each."""
     return [_request(feed, block, zone, params_of(zone)) for block in runs(days, longest) for zone in ZONES]
 
 
@@ -66,7 +66,7 @@ def request_mix(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A zone a request: what is published on a day reaches to the end of the next."""
+    """Return a request per zone and day. The publication of a day reaches to the end of the next."""
     return [
         replace(_request("entsoe.demand_forecast", [day, day.next()], zone, _load("A01", zone)), days=(day.day,))
         for day in sorted(set(days))
@@ -75,7 +75,7 @@ def request_demand_forecast(days: Sequence[MarketDay], now: int) -> list[Request
 
 
 def request_mix_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Return a request per zone and day: what is published on a day reaches to the end of the next."""
+    """Return a request per zone and day. The publication of a day reaches to the end of the next."""
     params = (("documentType", "A69"), ("processType", "A01"))
     return [
         replace(
@@ -88,10 +88,10 @@ def request_mix_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Both directions of every border of every zone, as far as the border was there; at most four weeks a request.
+    """Return requests for both directions of every existing border of every zone, at most four weeks each.
 
-    The first request of a run of days reaches two weeks further back: a cable that is silent for so long is out of
-    service (see `net`), and the answers must show it, and that it has returned.
+    The first request of a run of days reaches two weeks further back. A cable without data for two weeks is out of
+    service (see `net`), and the responses must show that, and its return.
     """
     return [
         request
@@ -103,7 +103,7 @@ def request_flows(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def _flow_blocks(days: Sequence[MarketDay]) -> Iterator[tuple[list[MarketDay], int]]:
-    """Blocks of consecutive days, each with the number of days before it that its request asks for besides."""
+    """Yield blocks of consecutive days, each with the number of earlier days that its request also covers."""
     for run in runs(days, len(days) + 1):
         yield run[: LONGEST - EARLIER], EARLIER
         yield from ((block, 0) for block in runs(run[LONGEST - EARLIER :], LONGEST))
@@ -120,7 +120,7 @@ def _both_ways(block: Sequence[MarketDay], border: Border, earlier: int) -> Iter
 
 
 def request_capacity(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A zone and a calendar year a request."""
+    """Return requests for one zone and calendar year each."""
     params = (("documentType", "A68"), ("processType", "A33"))
     spans = {year: (new_year(year), new_year(year + 1)) for year in {d.day.year for d in days}}
     return [
@@ -146,5 +146,5 @@ def _question(
 
 
 def new_year(year: int) -> int:
-    """The instant at which a calendar year begins."""
+    """Return the time at which a calendar year begins."""
     return local_midnight(date(year, 1, 1), TZ)
