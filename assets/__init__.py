@@ -1,1 +1,1 @@
-"""Software-defined assets and what feeds them; thin: parsing is in `assets.sources`, files are in `warehouse`."""
+"""Define the Dagster assets as a thin layer: `assets.sources` parses, and `warehouse` stores the files."""

@@ -1,8 +1,9 @@
-"""warehouse.duckdb, and the checks that compare feeds with each other: one step over the views of all feeds.
+"""Build warehouse.duckdb, and compare feeds with each other, in one step over the views of all feeds.
 
-The file holds views, macros and small tables only: the Parquet files stay the truth, and no service reads it, since
-DuckDB locks it for a writer. Its paths are relative: open it in its own folder. docs/sql.md shows how. Over a bucket
-there is no such file; the checks run all the same. No `from __future__ import annotations`.
+The file contains only views, macros and small tables. The Parquet files remain authoritative, and no service reads
+warehouse.duckdb, since DuckDB locks it for a writer. Its paths are relative, so open it in its own folder
+(docs/sql.md). If the warehouse is in a bucket, there is no such file, but the checks run. No `from __future__ import
+annotations`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,13 +29,13 @@ from warehouse.store.storage import Folder, Storage
 NAME = "warehouse.duckdb"
 KEY = dg.AssetKey(["marts", "warehouse_duckdb"])
 COMPARED_DAYS = 35
-"""The rules look at the UTC months of so many days back."""
+"""The number of past days whose UTC months the rules compare."""
 SHOWN = 50
-"""So many findings of a rule stand in Dagster."""
+"""The maximum number of findings per rule that Dagster shows."""
 
 
 def build(home: Path, duckdb: DuckDBResource) -> int:
-    """Build the file beside the old one and rename it into place; return the number of views."""
+    """Build the file at another path, move it into place and return the number of views."""
     scratch = home / "scratch" / NAME
     scratch.parent.mkdir(parents=True, exist_ok=True)
     scratch.unlink(missing_ok=True)
@@ -52,7 +53,7 @@ def build(home: Path, duckdb: DuckDBResource) -> int:
 
 
 def evaluation(rule: Rule, findings: Sequence[SqlFinding]) -> dg.AssetCheckResult:
-    """Return the verdict of a rule: a warning, since either feed may be right."""
+    """Return the result of a rule. A failure is a warning, since either feed may be right."""
     return dg.AssetCheckResult(
         check_name=rule.name,
         passed=not findings,
@@ -64,9 +65,9 @@ def evaluation(rule: Rule, findings: Sequence[SqlFinding]) -> dg.AssetCheckResul
 def compare(
     duckdb: DuckDBResource, storage: Storage, span: Sequence[str], left_out: Mapping[str, str] | None = None
 ) -> tuple[list[dg.AssetCheckResult], int, list[str]]:
-    """Return every rule's verdict, the number of rows compared, and a line for each file left out as damaged.
+    """Return the result of every rule, the number of compared rows, and a line for each damaged file that was left out.
 
-    Raises duckdb.Error where none is damaged, since a run may replace a file while DuckDB reads.
+    Raises duckdb.Error if no file is damaged, since a run may replace a file while DuckDB reads.
     """
     left_out = left_out or {}
     try:
@@ -82,7 +83,7 @@ def compare(
 
 
 def _damage(storage: Storage, key: str) -> str:
-    """Return what is wrong with a month file; empty where nothing is."""
+    """Return what is wrong with a monthly file; empty if the file is intact."""
     try:
         monthfile.whole(storage, key)
     except StorageError as error:
@@ -97,7 +98,7 @@ def _table(findings: Sequence[SqlFinding]) -> dg.TableMetadataValue:
 
 
 def analyst_asset(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
-    """Return the asset downstream of every feed. It is tried twice: a run may replace a file while DuckDB reads."""
+    """Return the asset downstream of every feed. It has a retry, since a run may replace a file while DuckDB reads."""
 
     @dg.asset(
         key=KEY,

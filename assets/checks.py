@@ -1,9 +1,8 @@
-"""The checks of a feed's asset, evaluated in the asset's own step: three by market day, and one on freshness.
+"""Evaluate the checks of a feed's asset in the asset's own step: three per market day, and one for freshness.
 
-They judge what stands in the warehouse, whoever brought it and whenever: rows set aside and never replaced, missing
-intervals, series that stand still, rows that are late. They report and do not block: rows that are not believed were
-set aside before. What needs a second feed is a rule of `assets.sql.rules`. No `from __future__ import annotations`:
-Dagster reads annotations.
+They examine the stored rows, whichever run stored them: quarantined rows without a replacement, missing intervals,
+frozen series and late rows. They report and do not block, since implausible rows were quarantined before. Checks that
+need a second feed are rules of `assets.sql.rules`. No `from __future__ import annotations`: Dagster reads annotations.
 """
 
 import inspect
@@ -57,9 +56,9 @@ def check_specs(feed: Feed, partitions: dg.PartitionsDefinition) -> list[dg.Asse
 def _evaluation(
     feed: Feed, check: str, day: MarketDay, findings: Sequence[str], grave: bool, count: int, passed: bool = False
 ) -> dg.AssetCheckEvaluation:
-    """One check of one market day, passed where nothing is found. `count`: rows or intervals concerned.
+    """Return a check's result for one market day, which passes if there are no `findings`.
 
-    `grave`: a failure is an error, not a warning.
+    `count` is the number of affected rows or intervals. If `grave`, a failure is an error, else a warning.
     """
     return dg.AssetCheckEvaluation(
         asset_key=asset_key(feed),
@@ -73,7 +72,7 @@ def _evaluation(
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the rules judge a feed's days by, read once for all days."""
+    """The inputs of the rules, read once for all days of a feed."""
 
     feed: Feed
     now: int
@@ -82,7 +81,7 @@ class Facts:
     shifts: Sequence[level_shifts.LevelShift]
 
     def without_rows(self, check: str, day: MarketDay) -> dg.AssetCheckEvaluation | None:
-        """The evaluation of a day of which no row is held: it passes while nothing is due. None where rows are held."""
+        """Return the result for a day without rows, which passes if no row is due yet. None if the day has rows."""
         window = window_of(self.feed, day)
         if next(self.own.within(window), None) is not None:
             return None
@@ -94,7 +93,7 @@ class Facts:
 def evaluate(
     storage: Storage, feed: Feed, days: Sequence[MarketDay], now: int, own: StoredRows
 ) -> Iterator[dg.AssetCheckEvaluation]:
-    """Evaluate the checks of every day. `own`: the feed's rows of these days."""
+    """Yield the results of every check for every day. `own` contains the feed's rows of these days."""
     if days:
         facts = Facts(feed, now, own, _set_aside(storage, feed, days), _shifts(storage, feed, days, own))
         yield from (rule(facts, day) for day in days for rule in RULES.values())
@@ -109,7 +108,7 @@ def _plausible(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
     covered = {key: ts for key, ts, _ in facts.own.within(window)}
     for key, ts, values in facts.aside:
         step = RESOLUTIONS[key.resolution]
-        have = covered.get(key, np.empty(0, np.int64))  # a row of the series that covers its instant replaces it
+        have = covered.get(key, np.empty(0, np.int64))  # a row of the series that covers its time replaces it
         at = np.searchsorted(have, ts, side="right") - 1
         replaced = (at >= 0) & (ts < have[np.maximum(at, 0)] + step) if len(have) else np.zeros(len(ts), np.bool_)
         wrong = (ts >= window.start) & (ts < window.end) & ~replaced
@@ -152,7 +151,7 @@ def _complete(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
 
 
 def _shifts(storage: Storage, feed: Feed, days: Sequence[MarketDay], own: StoredRows) -> list[level_shifts.LevelShift]:
-    """Days of a series at another level than in the two weeks before, unless another feed states the same."""
+    """Return the days on which a series shifts its level from the past two weeks, unless another feed agrees."""
     if feed.yearly:
         return []
     windows = [day.window for day in days]
@@ -172,7 +171,7 @@ def _no_anomalies(facts: Facts, day: MarketDay) -> dg.AssetCheckEvaluation:
 
 
 def _set_aside_because(key: SeriesKey, value: float, stamp: int) -> str:
-    """What stands of a value that was set aside; one of an unknown member is no number."""
+    """Describe a quarantined value. The value of an unknown member is NaN."""
     if np.isnan(value):
         return f"{name_unknown([_name(key)])}; rows and totals that need the name are omitted"
     return f"{_name(key)}: {value:g} {key.unit} at {iso(stamp)} was quarantined"
@@ -183,7 +182,8 @@ RULES: Mapping[str, Callable[[Facts, MarketDay], dg.AssetCheckEvaluation]] = {
     COMPLETE: _complete,
     NO_ANOMALIES: _no_anomalies,
 }
-"""The checks by market day, in their order. To add one, add a rule: its docstring is the description in Dagster."""
+"""The checks per market day, in their order. To add a check, add a rule: its docstring is the description in Dagster.
+"""
 
 
 def _name(key: SeriesKey) -> str:
@@ -191,13 +191,13 @@ def _name(key: SeriesKey) -> str:
 
 
 def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[Aside]:
-    """The rows in quarantine of runs that may have asked for these days: a run asks for a month at most."""
+    """Return the quarantined rows of runs that may have fetched these days. A run fetches at most a month."""
     month_before = (min(day.day for day in days).replace(day=1) - timedelta(days=1)).replace(day=1)
     first, last = str(month_before), str(max(day.day for day in days))
     aside = list[Aside]()
     for key in storage.keys(layout.quarantine_prefix(feed.id)):
         name = key.rpartition("/")[2][:10]
-        body = storage.get(key) if first <= name <= last else None  # some are of no day
+        body = storage.get(key) if first <= name <= last else None  # some bodies have no day
         document = orjson.loads(body) if body else {"strips": ()}
         for member in document["strips"]:
             ts, values, _ = member.pop("ts"), member.pop("values"), member.pop("bounds", None)
@@ -211,7 +211,7 @@ def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[
 
 
 def freshness(pipeline: PipelineContext, feed: Feed) -> dg.AssetCheckEvaluation:
-    """The state of a feed by `data_until`: the end of its newest interval in the zone that is furthest behind."""
+    """Return the feed's freshness. `data_until` is the end of the newest interval of the zone furthest behind."""
     found = health.feed_state(feed, health.load(pipeline.storage, feed.source), clock.now())
     worst, behind = found.state, found.zones if found.state != "ok" else []
     until = min((one.whole_until for one in found.known), default=0)

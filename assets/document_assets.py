@@ -1,7 +1,7 @@
-"""The published documents as assets: latest and brief by zone; catalogue, snapshot, live map; publishers; layers.
+"""Define the assets of the published documents: those per zone, those of all zones, the publishers and the geo layers.
 
-Every run of a feed publishes the zones that it touched; a schedule publishes all zones each quarter hour besides, since
-a day-ahead hour turns without new rows, and records all documents. No `from __future__ import annotations`.
+Every run of a feed publishes the affected zones. A schedule also publishes all zones every quarter hour, since a
+day-ahead hour starts without new rows, and records all documents. No `from __future__ import annotations`.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -45,14 +45,14 @@ LAYERS = {
 
 
 def document_assets(sources: Mapping[str, Source]) -> list[dg.AssetsDefinition]:
-    """The documents by zone, downstream of every feed; those of all zones, downstream of these; `/v1/publishers`."""
+    """Return the assets: per zone, downstream of all feeds; of all zones, downstream of these; and `/v1/publishers`."""
     return [_by_zone(sources), _of_all_zones(), _publishers(sources)]
 
 
 def _spec(
     key: dg.AssetKey, deps: Sequence[dg.AssetKey], text: str, partitions: dg.PartitionsDefinition | None = None
 ) -> dg.AssetSpec:
-    """Describe a document that follows every partition of what it is made of."""
+    """Describe a document that depends on every partition of its inputs."""
     return dg.AssetSpec(
         key,
         deps=[dg.AssetDep(dep, partition_mapping=dg.AllPartitionMapping()) for dep in deps],
@@ -104,7 +104,7 @@ def _of_all_zones() -> dg.AssetsDefinition:
 
 
 def events(pipeline: PipelineContext, zones: Collection[str]) -> Iterator[dg.AssetMaterialization]:
-    """The events of the documents of these zones, and of those of all zones, as they stand published now."""
+    """Yield the events of the published documents of these zones and of all zones together."""
     for zone in sorted(zones):
         for name, document in (("latest", layout.latest(zone)), ("brief", layout.brief(zone))):
             if standing := figures(pipeline, document):
@@ -115,7 +115,7 @@ def events(pipeline: PipelineContext, zones: Collection[str]) -> Iterator[dg.Ass
 
 
 def figures(pipeline: PipelineContext, document: str) -> dict[str, Any]:
-    """Size and version of a published document; empty where there is none, or it was withdrawn."""
+    """Return the size and version of a published document; empty if the document does not exist or was withdrawn."""
     standing = pipeline.storage.stat(layout.published(document))
     if standing is None or not standing.size:
         return {}
@@ -145,7 +145,7 @@ def _publishers(sources: Mapping[str, Source]) -> dg.AssetsDefinition:
 
 
 def geo_assets() -> list[dg.AssetsDefinition]:
-    """Return one asset a layer. A layer with a damaged file is not published: the last good one stays."""
+    """Return one asset per layer. A layer with a damaged file is not published, and the last good version stays."""
     return [_layer(layer, description) for layer, description in LAYERS.items()]
 
 

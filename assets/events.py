@@ -1,7 +1,7 @@
-"""What a run over a feed's market days tells Dagster: events and check evaluations of its partitions.
+"""Create Dagster's events and check results for the partitions of a run over a feed's market days.
 
-A day that was asked for and came is a materialisation, changed or not, under a data version that changes with its rows;
-one that did not come is an observation that says why. No `from __future__ import annotations`.
+A requested day with rows is a materialisation, whether the rows changed or not, and its data version changes with the
+rows. A day without rows is an observation with the reason. No `from __future__ import annotations`.
 """
 
 import time
@@ -25,15 +25,15 @@ from warehouse.market.clock import MarketDay, months
 from warehouse.market.feeds import Feed, Source
 
 CODE_VERSION, DATA_VERSION = "dagster/code_version", "dagster/data_version"
-"""Tags of an event, by which the UI shows a partition as stale once the parser or the rows have changed."""
+"""Tags of an event. With them, the UI shows a partition as stale after the parser or the rows have changed."""
 INPUT_VERSION = "dagster/input_data_version/"
 RAW_VERSION = "kept"
-"""The data version of kept answers, always the same: a new answer makes no partition stale that it did not change."""
+"""The constant data version of raw responses. A new response makes a partition stale only if it changes the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayEvents:
-    """One market day: its event, and the evaluations of its checks."""
+    """The event of a market day and the results of its checks."""
 
     day: MarketDay
     event: dg.AssetMaterialization | dg.AssetObservation
@@ -45,9 +45,9 @@ class DayEvents:
 
 
 def of_run(pipeline: PipelineContext, feed: Feed, report: RunReport) -> list[DayEvents]:
-    """The events of one run, day by day.
+    """Return the events of a run, day by day.
 
-    Where the events cannot be made, that is logged, and there are none: the rows are stored all the same.
+    If the events cannot be created, the failure is logged and the list is empty. The rows are stored in any case.
     """
     with logged(f"events of {feed.id}"):
         return _of_days(pipeline, feed, report)
@@ -74,7 +74,9 @@ def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport) -> list[D
 def _event(
     feed: Feed, day: MarketDay, rows: StoredRows, report: DayReport, changed: bool
 ) -> dg.AssetMaterialization | dg.AssetObservation:
-    """The event of a partition: where nothing came, with the reason; after a run that changed rows with a plot."""
+    """Return the event of a partition. It gives the reason if the day has no rows, and a plot if the run `changed`
+    rows.
+    """
     of_day = stored_days.of_day(rows, feed, day)
     described: dict[str, Any] = {"dagster/partition_row_count": of_day.rows, "state": report.status}
     if of_day.first is not None and of_day.last is not None:
@@ -102,7 +104,7 @@ def _event(
 
 
 def raw_events(source: Source, report: RunReport) -> list[dg.AssetMaterialization]:
-    """The event of a run that kept answers; none where each equalled the last one."""
+    """Return the event of a run that stored raw responses; empty if each response equalled the previous one."""
     figures: dict[str, Any] = {"answers_kept": report.new_bodies, "bytes_received": report.bytes, "feed": report.feed}
     tags = {DATA_VERSION: RAW_VERSION}
     return [dg.AssetMaterialization(raw_key(source.code), metadata=figures, tags=tags)] if report.new_bodies else []

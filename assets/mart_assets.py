@@ -1,7 +1,7 @@
-"""The marts as assets: a partition is a civil month of every zone; and the records, made of the days.
+"""Define the marts as assets with a partition per civil month of all zones, and the records, computed from the days.
 
-A schedule asks once a day for the months since the first that is out of date. A run makes those that are, and records
-every month asked for with its row count. No `from __future__ import annotations`: Dagster reads the annotations.
+Once per day, a schedule requests the months since the first outdated month. A run rebuilds the outdated months and
+records every requested month with its row count. No `from __future__ import annotations`: Dagster reads annotations.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,22 +24,22 @@ RECORDS = dg.AssetKey([GROUP, "records"])
 
 
 def mart_key(mart: Mart) -> dg.AssetKey:
-    """Return `marts/daily`."""
+    """Return the asset key of a mart, such as `marts/daily`."""
     return dg.AssetKey([GROUP, mart.name])
 
 
 KEYS = tuple(map(mart_key, MARTS))
-"""The marts by month."""
+"""The keys of the monthly marts."""
 
 
 def first_partition(storage: Storage, sources: Mapping[str, Source], firsts: Mapping[str, date]) -> str:
-    """Return the first month (`2026-10`) of the marts: that of the earliest rows, or of the first day to be fetched."""
+    """Return the first month of the marts (`2026-10`): that of the earliest rows, or of the first day to be fetched."""
     day = min(firsts[feed.id] for source in sources.values() for feed in source.feeds if not feed.yearly)
     return min(first_month(storage) or f"{day:%Y-%m}", f"{day:%Y-%m}")
 
 
 def mart_assets(sources: Mapping[str, Source], first: str) -> list[dg.AssetsDefinition]:
-    """Return the four marts, by civil month from `first` (`2026-10`) to the current one, and the records."""
+    """Return the four marts, by civil month from `first` (`2026-10`) to the current month, and the records."""
     months = dg.MonthlyPartitionsDefinition(start_date=first, fmt="%Y-%m", end_offset=1)
     return [*(_mart(mart, sources, months) for mart in MARTS), _records()]
 
@@ -98,5 +98,5 @@ def _records() -> dg.AssetsDefinition:
 
 
 def first_stale_month(storage: Storage, mode: str, first: str, last: str) -> str | None:
-    """Return the first month from `first` to `last` of which some mart is out of date; None if there is none."""
+    """Return the first month from `first` to `last` with an outdated mart; None if all marts are up to date."""
     return min((month for month in stale_months(storage, mode, last) if month >= first), default=None)

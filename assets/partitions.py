@@ -1,8 +1,8 @@
-"""The partitions of a feed's asset: market days in the feed's zone, calendar years of a yearly feed; and its freshness.
+"""Define the partitions and freshness of a feed's asset: market days in the feed's zone, or years of a yearly feed.
 
-Dagster's freshness goes by runs: whether an asset was made in time. The check `fresh` goes by rows.
+Dagster's freshness depends on runs: whether an asset was materialised in time. The check `fresh` depends on rows.
 
-No `from __future__ import annotations`, as in every file that Dagster's annotations may come to.
+This file has no `from __future__ import annotations`, as all files whose annotations Dagster may read.
 """
 
 from collections.abc import Iterable
@@ -15,12 +15,12 @@ from warehouse.market.feeds import Feed, Source
 
 
 def last_day(feed: Feed, today: date) -> date:
-    """The newest market day that has a partition; of a yearly feed any day of the running year."""
+    """Return the newest market day with a partition; for a yearly feed, the last day of the current year."""
     return date(today.year, 12, 31) if feed.yearly else today + timedelta(days=feed.newest_offset)
 
 
 def partitions_of(feed: Feed, first: date) -> dg.TimeWindowPartitionsDefinition:
-    """Partitions from `first` to the newest day that may be out."""
+    """Return the partitions from `first` to the newest day that may be published."""
     if feed.yearly:
         return dg.TimeWindowPartitionsDefinition(
             start=str(first.year), fmt="%Y", cron_schedule="0 0 1 1 *", timezone=feed.tz, end_offset=1
@@ -31,31 +31,31 @@ def partitions_of(feed: Feed, first: date) -> dg.TimeWindowPartitionsDefinition:
 
 
 def days_of(feed: Feed, keys: Iterable[str]) -> list[MarketDay]:
-    """The market days of partition keys; of a year, its first day."""
+    """Return the market days of partition keys; for a year, its first day."""
     return [MarketDay(date(int(key), 1, 1) if feed.yearly else date.fromisoformat(key), feed.tz) for key in keys]
 
 
 def key_of(feed: Feed, day: str) -> str:
-    """The partition key of a market day."""
+    """Return the partition key of a market day."""
     return day[:4] if feed.yearly else day
 
 
 def asset_key(feed: Feed) -> dg.AssetKey:
-    """`aemo/dispatch`: the feed's id."""
+    """Return the feed's ID as an asset key, such as `aemo/dispatch`."""
     return dg.AssetKey(feed.id.split("."))
 
 
 def raw_key(source: str) -> dg.AssetKey:
-    """`raw/aemo`: a publisher's answers as they came."""
+    """Return the key of a publisher's raw responses, such as `raw/aemo`."""
     return dg.AssetKey(["raw", source])
 
 
 def pool_of(source: Source) -> str:
-    """One pool a host: runs of one publisher take turns."""
+    """Return the pool of a host. The runs of a publisher take turns."""
     return source.hosts[0].replace(".", "_").replace("-", "_")
 
 
 def made_every(minutes: int) -> dg.FreshnessPolicy:
-    """A warning after two missed runs, a failure after four, with time for a run to end."""
+    """Return a policy that warns after two missed runs and fails after four, with time for a run to end."""
     late, down = timedelta(minutes=2 * minutes + 30), timedelta(minutes=4 * minutes + 60)
     return dg.FreshnessPolicy.time_window(warn_window=late, fail_window=down)

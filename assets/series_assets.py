@@ -1,7 +1,7 @@
-"""The factory: a feed becomes one partitioned asset, whose partition is a market day (a year where the feed is yearly).
+"""Create one partitioned asset per feed. A partition is a market day, or a year if the feed is yearly.
 
-See `assets.ingest.runs` for what happens to a day, `assets.events` for what Dagster is told of it. No
-`from __future__ import annotations`: Dagster reads the annotations (dagster-io/dagster#28342).
+`assets.ingest.runs` processes a day, and `assets.events` reports it to Dagster. No `from __future__ import
+annotations`: Dagster reads the annotations (dagster-io/dagster#28342).
 """
 
 import inspect
@@ -28,26 +28,26 @@ OWNER = "team:market-feeds"
 
 
 class ReadFrom(Enum):
-    """Where a run takes a feed's answers from."""
+    """The origin of a run's responses."""
 
     publisher = "publisher"
     raw_archive = "raw_archive"
 
 
 class IngestConfig(dg.Config):
-    """The launchpad's choice for a run of a feed."""
+    """The settings of a feed's run in the launchpad."""
 
     read_from: ReadFrom = ReadFrom.publisher
-    """`raw_archive`: parse the stored responses again; no request is sent."""
+    """`raw_archive` parses the stored responses again and does not send requests."""
 
 
 def series_asset(
     source: Source, feed: Feed, partitions: dg.PartitionsDefinition, home: str = "", job: str = ""
 ) -> dg.AssetsDefinition:
-    """One feed as an asset with its checks: a month of days in one run, an event and verdicts for each day.
+    """Return the asset of a feed with its checks. A run covers up to a month, with an event and results for each day.
 
-    `home`: the warehouse's address. `job`: the job of several publishers that fetches the feed, if there is one. No IO
-    manager: a month file is merged with what it holds, never replaced.
+    `home` is the warehouse location. `job` is the job of several publishers that fetches the feed, if there is one.
+    There is no IO manager, because rows are merged into a monthly file, which is never replaced.
     """
 
     @dg.asset(
@@ -85,7 +85,7 @@ def series_asset(
             if day.status != "complete" and day.reason:
                 context.log.info(f"{day.day} {day.status}: {day.reason}")
         context.log.info(words(report))
-        # A check's evaluations were logged day by day; its output ends it.
+        # A check's results were logged by day. Its output ends the check.
         for name in sorted(context.op_execution_context.selected_output_names - {"result"}):
             yield dg.Output(None, output_name=name)
         _raise(context, report, unpublished)
@@ -163,7 +163,7 @@ def _declared(source: Source, feed: Feed, home: str) -> dict[str, Any]:
 
 
 def _code(feed: Feed) -> dg.LocalFileCodeReference:
-    """The parser of the feed, where "open in editor" leads."""
+    """Return the location of the feed's parser for "open in editor"."""
     parse = inspect.unwrap(getattr(feed.parse, "func", feed.parse))
     return dg.LocalFileCodeReference(
         file_path=parse.__code__.co_filename, line_number=parse.__code__.co_firstlineno, label=f"parser of {feed.id}"
@@ -171,7 +171,7 @@ def _code(feed: Feed) -> dg.LocalFileCodeReference:
 
 
 def _raise(context: dg.AssetExecutionContext, report: RunReport, unpublished: Sequence[str]) -> None:
-    """Fails the run for failed days, once the others are written: retried where the publisher may answer later."""
+    """Fail the run if days failed, after the others are stored. It is retried if the publisher may respond later."""
     unset = next((day.reason for day in report.days if day.status == "not_configured"), "")
     if not report.failed:
         if unset:

@@ -1,1 +1,1 @@
-"""Market days of a feed brought into the warehouse: fetch, keep, parse, judge, fold, report."""
+"""Bring market days of a feed into the warehouse: fetch, store, parse, validate, merge and report."""

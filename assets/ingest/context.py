@@ -1,4 +1,4 @@
-"""What a run needs from outside: the warehouse, its mode and rights, the sources, and the session that asks them."""
+"""Define the external inputs of a run: the warehouse, its mode and permissions, the sources and the HTTP session."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from warehouse.store.storage import Storage
 
 
 class Fetcher(Protocol):
-    """The polite session, or anything that answers requests as it does."""
+    """The rate-limited session, or an object that returns responses as it does."""
 
     def ask(self, request: Request) -> Fetched: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineContext:
-    """Everything a run needs from outside, bound once by `orchestration.work.environment`."""
+    """All external inputs of a run, created once by `orchestration.work.environment`."""
 
     storage: Storage
     mode: str
@@ -30,9 +30,11 @@ class PipelineContext:
     configured: Collection[str]
     session: Fetcher
     raw_retention_days: int = 7
-    """So many days every kept answer stays; of older ones the last to each question of a market day."""
+    """The number of days for which every raw response is kept. After that, only the last response to each request of a
+    market day is kept.
+    """
 
     @property
     def terms(self) -> dict[str, Terms]:
-        """Those of each source, which month files state."""
+        """Return the terms of each source, which monthly files contain."""
         return catalogue.terms(self.sources, self.mode)

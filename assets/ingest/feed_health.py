@@ -1,4 +1,4 @@
-"""What a run adds to a feed's health, zone by zone: how far its rows reach, and what went wrong."""
+"""Record the result of a run in a feed's health, by zone: the end of its rows and any failure."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ def note(
     quarantined: int,
     from_raw: bool,
 ) -> None:
-    """Adds what a run over market days learnt to the source's health, zone by zone.
+    """Record the results of a run over market days in the source's health, by zone. Raises StorageError.
 
-    `rows` were believed, `quarantined` were set aside; `from_raw`: all came from the raw archive. Raises StorageError.
+    `rows` are plausible, and `quarantined` is the number of other rows. `from_raw`: all are from the raw archive.
     """
     now, feed = clock.now(), gathered.feed
     oldest = clock.local_date(now - (feed.revised_days + 2) * clock.DAY, feed.tz)
-    # Failures of kept bodies, and of days that no schedule asks for any more, say nothing about the feed today.
+    # Failures of raw responses, and of days that are no longer scheduled, do not show the feed's state today.
     judging = not from_raw and (pipeline.mode == "recorded" or any(day.day >= str(oldest) for day in days))
-    # A day of which nothing is due shows that its publisher answers only if the publisher was asked for it.
+    # If nothing of a day is due, the day shows that the publisher is available only if the publisher responded.
     waiting = judging and gathered.answered_at > 0 and any(day.status == "pending" for day in days)
     at = gathered.answered_at if from_raw else now
     known = [] if judging else health.load(pipeline.storage, feed.source)
@@ -56,8 +56,9 @@ def note(
 
 
 def _reached(feed: Feed, rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
-    """The end of the newest interval by zone, and by zone and metric. Border rows do not count as a metric's total,
-    nor forecasts that a feed of readings holds besides."""
+    """Return the end of the newest interval by zone, and by zone and metric. Border rows do not count for a metric's
+    total, and forecasts in a feed of actual values do not count at all.
+    """
     zones: dict[str, int] = defaultdict(int)
     metrics: dict[Pair, int] = defaultdict(int)
     for key, readings in rows.readings.items():
@@ -71,7 +72,7 @@ def _reached(feed: Feed, rows: Rows) -> tuple[dict[str, int], dict[Pair, int]]:
 
 
 def _end(feed: Feed, key: SeriesKey, last: int) -> int:
-    """Until where a feed has come with readings: the end of the last one; with a vintage, its moment or market day."""
+    """Return the end of a feed's rows: of the last interval, or for a forecast, its publication time or market day."""
     if key.published_at is None:
         return clock.interval_end(last, key.resolution)
     if feed.publication.daily_at is None:
@@ -80,7 +81,7 @@ def _end(feed: Feed, key: SeriesKey, last: int) -> int:
 
 
 def _failure(zone: str, gathered: Gathered, days: Sequence[DayReport], rows: Rows) -> tuple[str, str]:
-    """Return the kind of what went wrong in a zone and its text; both are empty if nothing did."""
+    """Return the error type and the text of a failure in a zone; both are empty if there is none."""
     unknown = sorted({member.name for member in rows.unknown if member.zone in ("", zone)})
     found = [("unknown_member", name_unknown(unknown))] if unknown else []
     outages = [

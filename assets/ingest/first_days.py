@@ -1,7 +1,7 @@
-"""The first market day of each feed's partitions, so that a missing partition is a finding.
+"""Determine the first market day of each feed's partitions, so that a missing partition is a finding.
 
 A feed's partitions begin with the oldest market day within its reach that was ever requested, or with EMDS_START_DATE
-if that is earlier. A feed that was never fetched begins 35 days back, or where its publisher's reach begins.
+if that is earlier. A feed that was never fetched begins 35 days back, or at the limit of its publisher's reach.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from warehouse.store.storage import Storage
 from warehouse.store.stored_bytes import Stored
 
 FIRST_FILL_DAYS = 35
-"""How far back a first fill asks where EMDS_START_DATE says nothing."""
+"""The number of past days that a first fill fetches without EMDS_START_DATE."""
 
 
 def load(storage: Storage) -> dict[str, date]:
-    """The oldest market day asked for, by feed. Empty for an empty warehouse; logged, where what is kept is damaged."""
+    """Return the oldest requested market day by feed; empty for an empty warehouse. A damaged file is logged."""
     with logged(layout.FIRST_DAYS):
         return decode(storage.get(layout.FIRST_DAYS))
     return {}
 
 
 def decode(stored: bytes | None) -> dict[str, date]:
-    """The days that the file's bytes hold; None where there is no file. Raises DamagedFile."""
+    """Return the days in the file's bytes; empty if `stored` is None. Raises DamagedFile."""
     try:
         document: Mapping[str, str] = orjson.loads(b"{}" if stored is None else stored)
         return {feed: date.fromisoformat(day) for feed, day in document.items()}
@@ -39,9 +39,9 @@ def decode(stored: bytes | None) -> dict[str, date]:
 
 
 def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
-    """Notes that these market days were asked for; writes only where a day is older than all before.
+    """Record these requested market days. Writes only if a day is older than all before.
 
-    Raises DamagedFile: what is damaged stays for `emds repair` to set aside.
+    Raises DamagedFile. A damaged file stays until `emds repair` quarantines it.
     """
     first = min(days, default=None)
     if first is None or first >= decode(storage.get(layout.FIRST_DAYS)).get(feed.id, date.max):
@@ -56,9 +56,10 @@ def note(storage: Storage, feed: Feed, days: Iterable[date]) -> None:
 
 
 def first_day(feed: Feed, known: Mapping[str, date], since: date | None, today: date) -> date:
-    """Where a feed's partitions begin, whatever its siblings hold; of a yearly feed a year's first day.
+    """Return the first day of a feed's partitions, whatever the other feeds have; for a yearly feed, the first of
+    January.
 
-    `known`: the days asked for; `since`: EMDS_START_DATE; `today` in the feed's zone.
+    `known` are the requested days, `since` is EMDS_START_DATE, and `today` is in the feed's zone.
     """
     reached = feed.since if feed.reach_days is None else max(feed.since, today - timedelta(days=feed.reach_days))
     wanted = max(reached, since or today - timedelta(days=FIRST_FILL_DAYS))

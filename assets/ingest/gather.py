@@ -1,6 +1,6 @@
-"""Gathers what a publisher answers: ask, keep the bytes, parse, follow listings and pages until none is left.
+"""Gather a publisher's responses: fetch, store, parse, and follow listings and pages until none are left.
 
-What a feed's own code and its publisher raise untyped becomes FeedChanged, with its place.
+Untyped errors of a feed's own code and of its responses become FeedChanged, with their location.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from warehouse.rows.schema import Readings, Rows, SeriesKey
 from warehouse.series import raw
 
 MOST_REQUESTS = 20_000
-"""Of one run, follow-up requests included: a listing that leads to more is not a listing that we know."""
+"""The maximum per run, including follow-up requests. A listing that leads to more has an unknown format."""
 
 
 @contextmanager
 def feed_code(feed: str, stage: str) -> Iterator[None]:
-    """Runs a feed's own function (`parse`, `follow`, `combine`, ...). Raises FeedError leaves, never anything else."""
+    """Run a feed's own function (`parse`, `follow`, `combine`, ...). The only errors that it raises are FeedErrors."""
     try:
         yield
     except FeedError:
@@ -48,24 +48,26 @@ def feed_code(feed: str, stage: str) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Gathered:
-    """What the answers of a run state, read one by one as they come: a month of some feeds is a gigabyte of bodies."""
+    """The contents of a run's responses, parsed on arrival: a month of some feeds is a gigabyte of responses."""
 
     feed: Feed
     rows: Rows = field(default_factory=Rows)
     rejected: list[quality.Judgement] = field(default_factory=list)
-    """The judgements of bodies that contradict themselves or stray in time."""
+    """The verdicts on responses that contradict themselves or contain rows outside the possible time."""
     failures: list[tuple[Request, MarketError]] = field(default_factory=list)
     requests: int = 0
     bytes: int = 0
     new_bodies: list[str] = field(default_factory=list)
-    """Keys of the bodies that were not known before."""
+    """The keys of new responses."""
     answered_at: int = 0
-    """When the newest response came, Unix seconds; 0 if the publisher was not reached. A listing, and a response that
-    nothing is published yet, count too."""
+    """The time of the newest response, Unix seconds; 0 if the publisher was not reached. A listing counts too, and so
+    does a response that nothing is published yet.
+    """
 
     def read(self, answer: Fetched) -> Rows:
-        """Adds an answer's rows; returns them. What contradicts itself or strays in time within a body is set aside at
-        once: another body may state it rightly."""
+        """Add a response's rows and return them. Rows that contradict others of the response or are outside the
+        possible time are quarantined at once, since another response may be right.
+        """
         self.answered_at = max(self.answered_at, answer.fetched_at)
         try:
             with feed_code(self.feed.id, "parse"):
@@ -83,21 +85,23 @@ class Gathered:
         return rows
 
     def _strays(self, key: SeriesKey, readings: Readings, answer: Fetched) -> bool:
-        """Whether a row of a series begins when none of that answer can."""
+        """Check whether a row of a series starts outside the possible time of the response."""
         possible = quality.possible_time(self.feed, answer.request.days, answer.fetched_at, key.metric)
         return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
     def rejections(self) -> list[quality.Finding]:
-        """Why rows of single answers were set aside; what they do not know is found again in all of them together."""
+        """Return why rows of single responses were quarantined. Unknown members are left out: the final verdict has
+        them.
+        """
         findings = (finding for verdict in self.rejected for finding in verdict.findings)
         return [finding for finding in findings if finding.severity == "error" and finding.check != "unknown"]
 
     def failed(self, error: MarketError, days: Sequence[MarketDay] = (), zone: str | None = None) -> None:
-        """Notes a failure that no single request caused."""
+        """Record a failure without a single request as its cause."""
         self.failures.append((Request(self.feed.id, "", days=tuple(d.day for d in days), zone=zone), error))
 
     def merged_rows(self) -> Rows:
-        """What all answers state together; of two answers the later stays."""
+        """Return the rows of all responses together. A later response takes precedence."""
         for key, readings in self.rows.readings.items():
             if _repeats(readings):
                 self.rows.readings[key] = readings.newest()
@@ -109,14 +113,14 @@ def _repeats(readings: Readings) -> bool:
 
 
 def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Request]) -> None:
-    """Asks, keeps, reads, and follows listings and pages until nothing is left to ask."""
+    """Fetch, store, parse, and follow listings and pages until there are no more requests."""
     storage, feed = pipeline.storage, gathered.feed
     days = [day for request in requests for day in request.days]
     first, last = min(days, default=None), max(days, default=None)
 
     @cache
     def kept_answers() -> raw.KeptAnswers:
-        """List the kept bodies that may hold rows of these days, or of the days beside: charts reach over midnight."""
+        """List the raw responses that may contain rows of these days or of the days beside: charts cross midnight."""
         beside = timedelta(days=1)
         return raw.KeptAnswers(storage, feed.id, first and first - beside, last and last + beside)
 
@@ -136,7 +140,8 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
         except FeedError as error:
             gathered.failures.append((request, error))
             if isinstance(error, CredentialsMissing):
-                # Every other question that needs the key fails alike: not asked, but its days and zones have failed.
+                # All other requests that need the key fail too. They are not sent, but their days and zones count as
+                # failed.
                 gathered.failures += [(other, error) for other in queue if other.secrets]
                 queue = [other for other in queue if not other.secrets]
 
@@ -147,9 +152,9 @@ def _ask(
     request: Request,
     kept_answers: Callable[[], raw.KeptAnswers],
 ) -> list[Request]:
-    """Reads the answer to one question, kept or new; returns the questions that it leads to.
+    """Read the stored or new response to a request, and return the follow-up requests.
 
-    Raises FeedError, and StorageError or OSError where the answer cannot be kept.
+    Raises FeedError, and StorageError or OSError if the response cannot be stored.
     """
     feed = gathered.feed
     if request.once and (earlier := kept_answers().find(request)):
@@ -163,7 +168,7 @@ def _ask(
         raise
     except FeedError:
         raise
-    except Exception as error:  # whose text may hold an address with a key in it
+    except Exception as error:  # its text may contain a URL with a key
         raise FeedChanged(f"{feed.id}: building the request raised {type(error).__name__}{raised_at(error)}") from None
     gathered.bytes += len(answer.body)
     gathered.answered_at = max(gathered.answered_at, answer.fetched_at)

@@ -1,6 +1,6 @@
-"""A run's rows against what is stored of their series: reads the last weeks once, and other feeds where in doubt.
+"""Compare a run's rows with the stored rows of their series: the last weeks once, and other feeds in case of doubt.
 
-What makes a shift: see `warehouse.judge.levels`.
+`warehouse.judge.levels` defines a shift.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from warehouse.store.storage import Storage
 
 
 class LevelShift(NamedTuple):
-    """A day of one zone's metric at another level.
+    """A day on which a zone's metric is at another level.
 
-    The finding is an error where another feed disagrees with the rows too, a note where another feed agrees.
+    The finding is an error if another feed disagrees with the rows too, and a note if another feed agrees.
     """
 
     day: Window
@@ -36,7 +36,7 @@ class LevelShift(NamedTuple):
 
 
 def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> list[LevelShift]:
-    """The shifts among a feed's rows of some market days. A series that cannot be read is logged and not compared."""
+    """Return the shifts in a feed's rows of some market days. A series that cannot be read is logged, not compared."""
     found: list[LevelShift] = []
     for (zone, metric), new in _by_pair(rows).items() if days else ():
         if levels.tolerance(metric, zone) is None:
@@ -50,7 +50,7 @@ def find(storage: Storage, feed: str, rows: Rows, days: Sequence[Window]) -> lis
 
 
 def split_shifted(rows: Rows, shifts: Iterable[LevelShift]) -> tuple[Rows, Rows]:
-    """The rows without, and only, those of the zones, metrics and days of these shifts; border rows among them."""
+    """Split rows into those without and those with a shift in their zone, metric and day, including border rows."""
     days: dict[Pair, list[Window]] = defaultdict(list)
     for day, finding in shifts:
         days[finding.zone, finding.metric].append(day)
@@ -65,7 +65,7 @@ def split_shifted(rows: Rows, shifts: Iterable[LevelShift]) -> tuple[Rows, Rows]
 
 
 def _by_pair(rows: Rows) -> dict[Pair, Hourly]:
-    """The net series of each zone and metric; of a mix in MW the sum over its fuels, of shares nothing."""
+    """Return the net series by zone and metric. A mix in MW is summed over its fuels; shares are left out."""
     parts: dict[Pair, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for key, readings in rows.readings.items():
         if key.counterparty is None and key.link is None and key.unit != "%" and readings.ts:
@@ -86,7 +86,7 @@ def _hourly(metric: str, ts: Ints, value: Floats) -> Hourly:
 
 
 def _stored(storage: Storage, pair: Pair, days: Sequence[Window]) -> Hourly:
-    """Return what is served of a series from two weeks before some days on: each file is one request of a bucket."""
+    """Return the served rows of a series since two weeks before some days. In a bucket, each file costs a request."""
     (zone, metric), window = pair, levels.reference_window(days)
     files = [monthfile.month(storage, layout.series(metric, zone, month))[0] for month in months(window)]
     served = concat(files)
@@ -98,7 +98,9 @@ def _stored(storage: Storage, pair: Pair, days: Sequence[Window]) -> Hourly:
 def _compare(
     storage: Storage, feed: str, pair: Pair, day: Window, new: Hourly
 ) -> tuple[Literal["error", "warning", "note"], str]:
-    """With what other feeds state for that day, served or not: how grave a shift is, and who agrees or disagrees."""
+    """Compare a shift with the other feeds' rows of that day, served or not. Returns the severity, and which feeds
+    agree or disagree.
+    """
     zone, metric = pair
     versions = concat(
         [month_versions.read(storage, month_versions.Month(metric, zone, month)) for month in months(day)]

@@ -1,4 +1,4 @@
-"""Small plots and tables of rows for asset metadata: an SVG line as Markdown, a Markdown table. Under 10 kB each."""
+"""Draw small plots and tables of rows for asset metadata: an SVG line in Markdown and a table. Each is below 10 kB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTH, HEIGHT, POINTS = 480, 80, 240
 
 
 def sparkline(rows: Rows) -> str:
-    """The longest series of the rows as a Markdown image with its span; empty text without rows."""
+    """Return the longest series of the rows as a Markdown image with its period; empty if there are no rows."""
     drawn = [(key, readings) for key, readings in rows.readings.items() if readings.ts]
     if not drawn:
         return ""
@@ -26,7 +26,7 @@ def sparkline(rows: Rows) -> str:
 
 
 def table(rows: Rows, count: int = 8) -> str:
-    """The newest rows as a Markdown table."""
+    """Return the newest `count` rows as a Markdown table."""
     lines = ["| zone | metric | fuel | border | start (UTC) | value | unit | |", "|---|---|---|---|---|---|---|---|"]
     for row in sorted(rows, key=lambda r: -r.ts)[:count]:
         cells = (

@@ -1,4 +1,4 @@
-"""What is published: by a run the documents of the zones that it touched, once a quarter hour everything."""
+"""Publish documents: after a run those of the affected zones, and once per quarter hour all of them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from warehouse.store import layout
 
 
 def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
-    """Publish latest, brief and snapshot of the zones whose rows changed; everything where nothing was published yet.
+    """Publish latest, brief and snapshot of the zones whose rows changed, or everything if there are no documents yet.
 
-    Months are counted, and made again where they are damaged, by `refresh_all` alone, once a quarter hour. Returns what
-    could not be published, a line each that names the file; the rest is.
+    Only `refresh_all`, once per quarter hour, counts monthly files and rebuilds damaged files. Returns a line with the
+    file name for each document that could not be published.
     """
     if pipeline.storage.stat(layout.published(layout.CATALOGUE)) is None:
         return refresh_all(pipeline)
@@ -29,18 +29,18 @@ def refresh(pipeline: PipelineContext, changed: Collection[str]) -> list[str]:
 
 
 def refresh_zones(pipeline: PipelineContext, zones: Collection[str], filling: Filling | UnsetType = UNSET) -> list[str]:
-    """Publish the catalogue and these zones' documents: amid a first fill, and after a repair. Returns as `refresh`.
+    """Publish the catalogue and these zones' documents, during a first fill or after a repair. Returns as `refresh`.
 
-    `filling`: how far the first fill is.
+    `filling` is the progress of the first fill.
     """
     return [*_publish_catalogue(pipeline, filling), *_documents(pipeline, zones)]
 
 
 def refresh_all(pipeline: PipelineContext) -> list[str]:
-    """Publish everything, since a day-ahead hour turns without any new row; geo layers where their tables changed.
+    """Publish everything, since a day-ahead hour starts without new rows; and geo layers if their tables changed.
 
-    Before, month files are counted and damaged ones made again, and then counted again. Where the catalogue cannot be
-    renewed, the documents are made by the one that is published. Returns what could not be published, as `refresh`.
+    First, monthly files are counted, damaged files are rebuilt, and all are counted again. If the catalogue cannot be
+    renewed, the documents follow the published one. Returns as `refresh`.
     """
     failures, healed = _publish_catalogue(pipeline), set[str]()
     damaged: list[str] = []
@@ -54,7 +54,7 @@ def refresh_all(pipeline: PipelineContext) -> list[str]:
 
 
 def measure_publishers(pipeline: PipelineContext) -> list[str]:
-    """Measures the publishers anew. Returns what failed, as `refresh_all` does."""
+    """Measure the publishers again. Returns failures as `refresh_all` does."""
     failures: list[str] = []
     with logged(layout.PUBLISHERS, failures):
         publishers.publish(pipeline.storage, pipeline.sources, pipeline.rights, pipeline.mode, clock.now())

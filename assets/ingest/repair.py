@@ -1,6 +1,6 @@
-"""Months whose files are damaged or gone, made again from the kept bytes as they came, body by body.
+"""Rebuild months whose files are damaged or missing from the raw archive, response by response.
 
-By `emds repair`, and by what publishes everything. What no kept body holds is missing then, as `emds gaps` says.
+`emds repair` and `refresh_all` do so. Data that is not in the raw archive stays missing, and `emds gaps` lists it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LOG = logging.getLogger("emds.ingest")
 
 
 def heal(pipeline: PipelineContext) -> set[str]:
-    """Mark month files that cannot be counted and make all marked months again; return the zones touched.
+    """Mark monthly files that cannot be counted, rebuild all marked months and return the affected zones.
 
-    Costs a listing of the series where nothing is damaged. Call it after the catalogue was published.
+    If no file is damaged, this costs a listing of the series. Call this function after the catalogue is published.
     """
     for key in manifest.uncounted(pipeline.storage):
         with logged(key):
@@ -45,7 +45,7 @@ def heal(pipeline: PipelineContext) -> set[str]:
 
 
 def rebuild_marked(pipeline: PipelineContext) -> set[str]:
-    """Make every marked month again; return the zones touched. One that cannot be made now keeps its mark."""
+    """Rebuild every marked month and return the affected zones. A month that cannot be rebuilt now keeps its mark."""
     marks: dict[Month, dict[str, bytes | None]] = {}
     for key in damaged.waiting(pipeline.storage):
         with logged(key):
@@ -55,17 +55,17 @@ def rebuild_marked(pipeline: PipelineContext) -> set[str]:
         for key, mark in marks[place].items():
             _LOG.warning("%s: made again from the kept bytes: %d rows; `emds gaps` says what is missing", key, rows)
             with logged(key):
-                # A run that met the damaged month after its bodies were read has marked it anew: the next rebuild reads
-                # the body of that run too.
+                # A run that found the damaged month after its responses were read has renewed the mark. The next
+                # rebuild reads the responses of that run too.
                 if pipeline.storage.get(layout.waiting(key)) == mark:
                     pipeline.storage.delete(layout.waiting(key))
     return {place.zone for place in marks}
 
 
 def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iterator[tuple[Month, int]]:
-    """Put what the kept bodies state of some months beside what is left of them.
+    """Merge the rows of the raw archive into what is left of some months.
 
-    Yields each that is in place, with the number of rows that it serves. One that cannot be made now is logged.
+    Yields each rebuilt month, with the number of rows that it serves. A month that cannot be rebuilt now is logged.
     """
     since = raw.pruned_until(pipeline.storage)
     for month in sorted({place.month for place in places}):
@@ -87,11 +87,11 @@ def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iter
 def _restorable_versions(
     pipeline: PipelineContext, feed: Feed, month: str, places: Collection[Month]
 ) -> Iterator[tuple[Month, Versions]]:
-    """What a feed's kept bodies state of some months, each value known since its body came. Raises StorageError.
+    """Yield a feed's rows in the raw archive by month, each known since its response arrived. Raises StorageError.
 
-    Nets that are added up over several bodies change with each of them: day by day, since a month would take hours.
-    A body that says nothing about the zones is no statement: each statement costs as much as the rows before it. The
-    body of a request for another zone is not parsed, but for such nets.
+    Net values that are added up over several responses change with each response, so they are rebuilt day by day: a
+    month would take hours. A response without rows of the zones is skipped, since a statement costs as much as all rows
+    before. Except for such net values, responses to requests for other zones are not parsed.
     """
     zones = {place.zone for place in places}
     days, instants = list(days_of(feed, clock.month_window(month))), dict[Month, set[int]]()
@@ -115,7 +115,7 @@ def _restorable_versions(
         for place in places:
             own = [Statement(at, _of_places(rows, [place])) for at, rows in statements]
             versions = restore.versions(feed.id, own, _of_places(final, [place]), place)
-            # Several parts see the rows of a day that no response was requested for: the first of them has them.
+            # Rows of a day without its own request occur in several parts. The first part yields them.
             known = instants.setdefault(place, set())
             fresh = versions.take(~np.isin(versions.ts, [*known]))
             known.update(fresh.ts.tolist())
@@ -123,7 +123,7 @@ def _restorable_versions(
 
 
 def of_zones(rows: Rows, zones: Collection[str]) -> Rows:
-    """Return the rows of some zones and of their borders, as either side states them: nets are added up of both."""
+    """Return the rows of some zones and of their borders from both sides, since net values are added up from both."""
     own = Rows()
     own.readings |= {
         key: readings for key, readings in rows.readings.items() if {key.zone, key.counterparty} & {*zones}
@@ -132,14 +132,14 @@ def of_zones(rows: Rows, zones: Collection[str]) -> Rows:
 
 
 def _of_places(rows: Rows, places: Collection[Month]) -> Rows:
-    """The rows of some zones' metrics."""
+    """Return the rows of the zones and metrics of some months."""
     wanted, own = {(place.metric, place.zone) for place in places}, Rows()
     own.readings |= {key: readings for key, readings in rows.readings.items() if (key.metric, key.zone) in wanted}
     return own
 
 
 def days_of(feed: Feed, window: Window) -> Iterator[MarketDay]:
-    """The market days that overlap a window; of a yearly feed the first days of the years."""
+    """Yield the market days that overlap a window; for a yearly feed, the first days of the years."""
     day = clock.local_date(window.start, feed.tz)
     last = clock.local_date(window.end - 1, feed.tz)
     if feed.yearly:

@@ -1,4 +1,4 @@
-"""What a run over market days did: a report per day, for people and for Dagster."""
+"""Report a run over market days, day by day, for people and for Dagster."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from warehouse.series.folding import Folded
 
 Status = Literal["complete", "partial", "pending", "missing", "out_of_range", "not_configured", "failed"]
 Failures = Sequence[tuple[Request, MarketError]]
-"""What failed of a run: FeedErrors by request, StorageErrors by zone (None: all zones)."""
+"""The failures of a run: FeedErrors by request and StorageErrors by zone (None: all zones)."""
 Short = Mapping[coverage.Pair, Sequence[Window]]
-"""By zone and metric the spans that lack a reading which should be there by now."""
+"""The periods, by zone and metric, that lack an overdue value."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayReport:
-    """What became of one market day of a feed. `first` and `last` are interval starts, None without rows."""
+    """The result of one market day of a feed. `first` and `last` are interval starts, None without rows."""
 
     day: str
     status: Status
@@ -42,17 +42,17 @@ class DayReport:
     last: int | None = None
     reason: str = ""
     nothing_published: bool = False
-    """Whether the publisher had no rows although they were due."""
+    """Whether the publisher had no rows although rows were due."""
 
     @property
     def finished(self) -> bool:
-        """Whether the day counts as materialised: it has rows, and no request of it failed."""
+        """Check whether the day counts as materialised: it has rows, and its requests did not fail."""
         return bool(self.rows) and self.status not in ("failed", "not_configured")
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """What one run over market days of one feed did."""
+    """The result of a run over market days of a feed."""
 
     feed: str
     days: tuple[DayReport, ...]
@@ -70,13 +70,14 @@ class RunReport:
 
     @property
     def zones(self) -> set[str]:
-        """The zones whose series may have changed."""
+        """Return the zones whose series may have changed."""
         return {f.zone for f in self.folded if f.wrote}
 
 
 def window_of(feed: Feed, day: MarketDay) -> Window:
-    """The window of a partition: the market day; of a yearly feed the calendar year, from a day earlier on, for
-    zones east of the feed's."""
+    """Return the window of a partition: the market day, or the calendar year of a yearly feed. The year starts a day
+    early, for zones east of the feed's zone.
+    """
     if not feed.yearly:
         return day.window
     first = MarketDay(day.day.replace(month=1, day=1), day.tz)
@@ -94,7 +95,7 @@ def of_days(
     failures: Failures,
     now: int,
 ) -> tuple[DayReport, ...]:
-    """A report per day: `rows` were believed, `short` spans lack a reading, days `beyond` reach were not asked for."""
+    """Report each day. `rows` are plausible, `short` periods lack a value, and `beyond` days were not requested."""
     starts = [
         np.asarray(forecasts.instants(key, readings), np.int64)
         for key, readings in rows.readings.items()
@@ -128,7 +129,7 @@ def _of_day(
 
 
 def _refused(errors: Sequence[MarketError]) -> tuple[Status, str]:
-    """A key that the owner does not have is no failure: the feed's zones say so, and everything else works."""
+    """Return the status and reason. Missing credentials are not a failure: the feed's zones report them."""
     if all(isinstance(error, CredentialsMissing) and not error.refused for error in errors):
         return "not_configured", str(errors[0])[:500]
     return "failed", "; ".join(dict.fromkeys(f"{type(e).__name__}: {cause_of(e)}" for e in errors))[:500]
@@ -150,7 +151,7 @@ def _silent(feed: Feed, day: MarketDay, window: Window, errors: Sequence[MarketE
 
 
 def _expected(feed: Feed, window: Window, now: int) -> str:
-    """When the first rows of a day are expected of which nothing is due yet."""
+    """Return when the first rows of a day are expected, if nothing of the day is due yet."""
     publication = feed.publication
     out = health.expected_by(publication, feed.tz, feed.resolution, window.start) - 60 * publication.grace_minutes
     when = "the day lies in the future" if window.start > now else "nothing of the day is due yet"
@@ -158,18 +159,18 @@ def _expected(feed: Feed, window: Window, now: int) -> str:
 
 
 def retry_after(failures: Iterable[MarketError]) -> float | None:
-    """Seconds after which asking again makes sense; None where it does not (changed formats, missing credentials)."""
+    """Return the seconds until a retry is useful; None if it is not (changed formats, missing credentials)."""
     later = [f.retry_after or 0.0 for f in failures if isinstance(f, FeedUnavailable)]
     hard = [f for f in failures if not isinstance(f, FeedUnavailable | NotPublished)]
     return max(later) if later and not hard else None
 
 
 def together(runs: Sequence[RunReport]) -> RunReport:
-    """The reports of several runs of one feed as one. There is at least one."""
+    """Merge the reports of several runs of a feed, at least one."""
     names = [field.name for field in fields(RunReport) if field.name != "feed"]
     return RunReport(runs[0].feed, *(reduce(add, (getattr(run, name) for run in runs)) for name in names))
 
 
 def totals(reports: Iterable[RunReport]) -> Counter[str]:
-    """Days by status over several runs."""
+    """Count the days by status over several runs."""
     return Counter(day.status for report in reports for day in report.days)

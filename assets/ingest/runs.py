@@ -1,7 +1,7 @@
-"""A run over a feed's market days: ask, keep, parse, judge, fold, report. Each stage is one call with a plain argument.
+"""Run over a feed's market days: fetch, store, parse, validate, merge and report. Each stage is one call.
 
-No Dagster here: the command line, the tests and the assets share it. What a run reports: see `assets.ingest.reports`;
-the documents that follow from it: see `assets.documents.publish`.
+The command line, the tests and the assets share this module, so it does not use Dagster. `assets.ingest.reports`
+defines the reports, and `assets.documents.publish` the documents.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ _LOG = logging.getLogger("emds")
 
 
 def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """Brings these market days of a feed into the warehouse. Failures are reported, not raised: those of the publisher
-    by their request, those of our own files by the zone and metric that they cost."""
+    """Bring these market days of a feed into the warehouse. Failures are reported, not raised: those of the publisher
+    by request, and those of the warehouse's files by the zone and metric that they affect.
+    """
     today = clock.local_date(clock.now(), feed.tz)
     beyond = (
         {} if pipeline.mode == "recorded" else {d: error for d in days if (error := feed.out_of_reach(d.day, today))}
@@ -63,9 +64,9 @@ def ingest_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]
 
 
 def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> RunReport:
-    """The same from the kept bytes, without the network.
+    """Bring market days into the warehouse from the raw archive, without the network.
 
-    What a kept body says of other days is left to their own rerun: a later body may have corrected it.
+    Rows of other days in these responses are left out, since a later response may have corrected them.
     """
     gathered = Gathered(feed)
     for others in kept_bodies(pipeline, feed, days):
@@ -75,16 +76,16 @@ def reparse_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay
 
 
 def kept_bodies(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay]) -> Iterator[raw.RawBody]:
-    """The kept bodies that may hold rows of market days, in the order in which they came.
+    """Yield the raw responses that may contain rows of market days, in order of arrival.
 
-    Those of the neighbouring days too: charts and daily files reach over midnight.
+    Responses of the neighbouring days are included, since charts and daily files cross midnight.
     """
     first, last = min(d.day for d in days) - timedelta(days=1), max(d.day for d in days) + timedelta(days=1)
     return raw.find(pipeline.storage, feed.id, first, last)
 
 
 def judge_kept(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay]) -> quality.Judgement:
-    """The judgement over what kept bodies state of market days; nothing is stored."""
+    """Return the verdict on the raw responses of market days. Nothing is stored."""
     return _judged(pipeline, gathered, days, days, True, clock.now())
 
 
@@ -95,7 +96,9 @@ def _judge_and_store(
     beyond: Mapping[MarketDay, OutOfReach],
     from_raw: bool = False,
 ) -> RunReport:
-    """Judges and folds what was gathered, and notes the feed's health; `from_raw`: from the raw archive."""
+    """Validate and merge the gathered rows, and record the feed's health. `from_raw`: the rows are from the raw
+    archive.
+    """
     now, feed = clock.now(), gathered.feed
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, from_raw, now)
@@ -131,7 +134,7 @@ def _judged(
     from_raw: bool,
     now: int,
 ) -> quality.Judgement:
-    """The judgement over all that was gathered; over nothing where the feed's own code fails, which is noted."""
+    """Return the verdict on all gathered rows; without rows if the feed's own code fails, which is recorded."""
     feed = gathered.feed
     try:
         with feed_code(feed.id, "combine"):
@@ -139,7 +142,7 @@ def _judged(
         if from_raw:
             merged = _rows_of_days(pipeline, feed, days, merged)
         with feed_code(feed.id, "judge"):
-            # Of a yearly feed nothing is owed interval by interval: a year is one row a fuel.
+            # A yearly feed has one row per fuel and year, so nothing is due per interval.
             return _with_level_checks(pipeline, feed, merged, [] if feed.yearly else [d.window for d in within], now)
     except (FeedError, StorageError) as error:
         gathered.failed(error, within)
@@ -149,7 +152,9 @@ def _judged(
 def _with_level_checks(
     pipeline: PipelineContext, feed: Feed, merged: Rows, days: Sequence[Window], now: int
 ) -> quality.Judgement:
-    """The judgement, with level shifts among its findings; rows that another feed disagrees with too are set aside."""
+    """Return the verdict with level shifts among its findings. Rows that another feed disagrees with are quarantined
+    too.
+    """
     judgement = quality.judge(merged, feed, days, now)
     shifts: list[level_shifts.LevelShift] = []
     with logged(f"levels of {feed.id}"):
@@ -169,9 +174,9 @@ def _with_level_checks(
 def _fold(
     pipeline: PipelineContext, gathered: Gathered, judgement: quality.Judgement, days: Sequence[MarketDay]
 ) -> tuple[Rows, list[folding.Folded]]:
-    """Folds zone by zone and metric by metric: a file that cannot be read or written costs those rows alone.
+    """Merge rows by zone and metric, so that a file that cannot be read or written affects only its own rows.
 
-    Returns the rows that were stored, and what the folds did.
+    Returns the stored rows and the results of the merges.
     """
     whole = _replaceable_spans(judgement, days, gathered.failures, gathered.rows)
     stored, folded = Rows(), list[folding.Folded]()
@@ -192,7 +197,7 @@ def _fold(
 
 
 def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
-    """The rows by zone and metric."""
+    """Group rows by zone and metric."""
     parts: dict[coverage.Pair, Rows] = defaultdict(Rows)
     for key, readings in rows.readings.items():
         parts[key.zone, key.metric].readings[key] = readings
@@ -200,7 +205,9 @@ def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
 
 
 def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
-    """The rows of these days, and of days that no kept body was asked for; no later body corrects a vintage."""
+    """Return the rows of these days, of days without a stored response of their own, and all forecasts: none is
+    corrected.
+    """
     windows = [reports.window_of(feed, day) for day in days]
     stamps = {ts for key, readings in rows.readings.items() if key.published_at is None for ts in readings.ts}
     day_of = {ts: clock.local_date(ts, feed.tz) for ts in stamps if not any(ts in window for window in windows)}
@@ -213,17 +220,17 @@ def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDa
 
 
 def _set_aside(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], judgement: quality.Judgement) -> int:
-    """Keeps rows that are not believed beside the warehouse; returns how many."""
+    """Store quarantined rows outside the series and return their number."""
     if len(judgement.quarantined):
-        with logged(f"quarantine of {feed.id}"):  # the kept bytes hold these rows too
+        with logged(f"quarantine of {feed.id}"):  # the raw archive contains these rows too
             _put_aside(pipeline, feed, str(days[0]) if days else "undated", quality.to_json(judgement))
     return len(judgement.quarantined)
 
 
 def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
-    """Keeps the names of unknown members beside the warehouse, by the market days on which they have readings.
+    """Store the names of unknown members outside the series, by the market days on which they have values.
 
-    With the parser's version: the next one may know them.
+    The document contains the parser's version, since the next parser may know them.
     """
     by_day: dict[str, list[Member]] = defaultdict(list)
     for member, instants in sorted(rows.unknown.items()):
@@ -237,15 +244,16 @@ def _keep_unknown(pipeline: PipelineContext, feed: Feed, rows: Rows) -> None:
 
 
 def _put_aside(pipeline: PipelineContext, feed: Feed, day: str, body: bytes) -> None:
-    """Puts a document into quarantine, under the name of its bytes: the same again changes nothing."""
+    """Quarantine a document under a digest of its bytes, so that equal documents are stored once."""
     pipeline.storage.put(layout.quarantine(feed.id, day, hashlib.sha256(body).hexdigest()[:8]), body)
 
 
 def _replaceable_spans(
     judgement: quality.Judgement, days: Sequence[MarketDay], failures: Failures, merged: Rows
 ) -> Mapping[coverage.Pair, Sequence[Window]]:
-    """The whole spans, less the days of which a request failed: rows missing there may be a failed request; and the
-    instants of these days at which the publisher's reading is refused."""
+    """Return the complete periods, except days with a failed request, whose missing rows may be due to the failure. The
+    times within these days at which the publisher's value is refused are added.
+    """
     failed = {
         d
         for request, error in failures
@@ -261,12 +269,12 @@ def _replaceable_spans(
 
 
 def _count_attempts(pipeline: PipelineContext, gathered: Gathered, days: Sequence[MarketDay], now: int) -> None:
-    """Counts the run's requests and failures. A run that asks for the running day keeps the feed watched."""
+    """Count the run's requests and failures. A run that includes the current day keeps the feed monitored."""
     feed = gathered.feed
     errors = [error for _, error in gathered.failures if isinstance(error, FeedError)]
     unset = [error for error in errors if isinstance(error, CredentialsMissing) and not error.refused]
     if unset:
-        return  # nobody was asked
+        return  # no request was sent
     failures = Counter(
         error.kind for error in errors if not isinstance(error, NotPublished | OutOfReach) and error.kind != "paused"
     )

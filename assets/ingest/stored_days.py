@@ -1,6 +1,6 @@
-"""What the warehouse holds of a feed, by market day: the base of partition events, checks and gaps.
+"""Read the stored rows of a feed by market day, for partition events, checks and gaps.
 
-A feed's row is live until the feed itself corrects or withdraws it, whether it or a better feed's row is served.
+A feed's row is live until the feed itself corrects or withdraws it, whether this row or a better feed's row is served.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from warehouse.store.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class StoredDay:
-    """The rows that a partition holds. `first` and `last` are interval starts, Unix seconds; None without rows."""
+    """The rows of a partition. `first` and `last` are interval starts in Unix seconds, None without rows."""
 
     rows: int
     first: int | None
     last: int | None
     version: str
-    """A digest of the rows: equal where labels, stamps and values are equal."""
+    """A digest of the rows. It is equal if labels, timestamps and values are equal."""
 
 
 @dataclass(slots=True)
 class StoredRows:
-    """The live rows of one feed in a span: per series the stamps in ascending order, and the values."""
+    """The live rows of a feed in a period: the ascending timestamps and the values of each series."""
 
     series: dict[SeriesKey, tuple[Ints, Floats]] = field(default_factory=dict)
 
     def within(self, window: Window) -> Iterator[tuple[SeriesKey, Ints, Floats]]:
-        """The series that have rows in a window, cut to it, in one order whatever order they were read in."""
+        """Yield the series with rows in a window, cut to the window and in a fixed order."""
         for key in sorted(self.series, key=lambda k: tuple(part or "" for part in k)):
             ts, values = self.series[key]
             begin, end = np.searchsorted(ts, window.start), np.searchsorted(ts, window.end)
@@ -48,7 +48,7 @@ class StoredRows:
                 yield key, ts[begin:end], values[begin:end]
 
     def rows(self, window: Window) -> Rows:
-        """The same as rows."""
+        """Return the rows of a window."""
         rows = Rows()
         for key, ts, values in self.within(window):
             rows.extend(key, ts.tolist(), values.tolist())
@@ -61,9 +61,9 @@ def read(
     months: Iterable[str],
     series: Iterable[tuple[str, str]] | None = None,
 ) -> StoredRows:
-    """The feed's live rows in these UTC months, of some (zone, metric) or of all that it carries.
+    """Return the feed's live rows in these UTC months, for some (zone, metric) pairs or for all that it carries.
 
-    Of forecasts every version, at the instant when it was published: by that they belong to market days.
+    Forecasts include every version at its publication time, which determines the market day.
     """
     rows = StoredRows()
     pairs = ((zone, metric.value) for zone in feed.zones for metric in feed.metrics) if series is None else series
@@ -96,7 +96,7 @@ def _read_month(storage: Storage, feed: Feed, place: month_versions.Month, rows:
 
 
 def of_day(feed_rows: StoredRows, feed: Feed, day: MarketDay) -> StoredDay:
-    """One partition of what was read."""
+    """Summarise the rows of one partition."""
     digest, rows, first, last = hashlib.sha256(), 0, [], []
     for key, ts, values in feed_rows.within(window_of(feed, day)):
         digest.update(repr(tuple(key)).encode())
