@@ -1,1 +1,1 @@
-"""The MCP server at /mcp: stateless streamable HTTP; nine tools, resources, prompts."""
+"""Serve MCP at /mcp over stateless streamable HTTP, with nine tools, resources and prompts."""

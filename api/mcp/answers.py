@@ -1,4 +1,4 @@
-"""What each tool reads but `get_history`: its price, the REST path that gives the same, and its answer."""
+"""Prepare the call of each tool except `get_history`: its price, the equivalent REST path and its response."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from warehouse.market.zones import ZONES
 from warehouse.store import layout
 
 Arguments = Mapping[str, Any]
-"""A tool's checked arguments."""
+"""A tool's validated arguments."""
 _MOST_ENTRIES = 5000
 
 
 def zones_with_metrics(catalogue: Catalogue) -> dict[str, Any]:
-    """Return the zone list with each zone's metrics, which the REST list leaves to the catalogue."""
+    """Return the zone list with each zone's metrics, which REST has only in the catalogue."""
     body = published.zone_list(catalogue)
     for zone in body["zones"]:
         zone["metrics"] = [metric.value for metric in PUBLIC if metric in ZONES[zone["id"]].metrics]
@@ -57,7 +57,7 @@ Sampled = Callable[[dict[str, Any]], dict[str, Any]]
 def _of_zone(
     service: Service, arguments: Arguments, name: str, key: Callable[[str], str], sampled: Sampled
 ) -> ToolRequest:
-    """The call of `/v1/<name>/{zone}`, a published document."""
+    """Return the call of `/v1/<name>/{zone}`, a published document."""
     document = service.documents.require(key(arguments["zone"]), arguments["zone"])
     answer = partial(_published, document, sampled, partial(text.words, name))
     return ToolRequest(name, f"/v1/{name}/{arguments['zone']}", answer)
@@ -77,7 +77,7 @@ def get_map_snapshot(service: Service, arguments: Arguments) -> ToolRequest:
 
 
 def _published(document: Document, sampled: Sampled, words: Callable[[Arguments], str], sample: bool) -> ToolAnswer:
-    """A published document or its sample, worded once a publication."""
+    """Return a published document, or its sample, with a text that is written once per publication."""
     form = document.render("sample", lambda: sampled(document.json)) if sample else document
     sentences = form.derive("words", lambda sent: words(sent.json))
     body = form.derive("with times", lambda sent: text.with_times(sent.json))
@@ -85,7 +85,10 @@ def _published(document: Document, sampled: Sampled, words: Callable[[Arguments]
 
 
 def _filtered(catalogue: Catalogue, document: Document, arguments: Arguments, sample: bool) -> ToolAnswer:
-    """The snapshot of some metrics or zones; of some metrics as `values` by rank, under the terms of their sources."""
+    """Return the snapshot of some metrics or zones.
+
+    Selected metrics are returned as `values` by rank, under the terms of their sources.
+    """
     metrics = arguments["metric"]
     whole = published.sample_snapshot(document.json) if sample else document.json
     body = published.filtered_snapshot(whole, None if sample else metrics, arguments["zones"])
@@ -108,7 +111,7 @@ def _stored(zone: str, metric: str) -> str:
 
 
 def find_window(service: Service, arguments: Arguments) -> ToolRequest:
-    """The call of `/v1/windows/{zone}`; it costs nothing where nothing is known ahead."""
+    """Return the call of `/v1/windows/{zone}`. It is free of charge if no future prices are known."""
     zone = arguments["zone"]
     question = windows.question(service.documents.catalogue, zone, arguments)
 
@@ -120,7 +123,7 @@ def find_window(service: Service, arguments: Arguments) -> ToolRequest:
 
 
 def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
-    """The call of a series path with `stats=true`."""
+    """Return the call of a series path with `stats=true`."""
     zone, name, above, below = (arguments[each] for each in ("zone", "metric", "above", "below"))
     if BY_PATH[name] in YEARLY:
         raise conflict("metric", f"must not be {name}: its rows are yearly; use get_history")
@@ -140,7 +143,7 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
 
 
 def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
-    """The call of `/v1/changes`: as many entries as make one answer, summed up by series."""
+    """Return the call of `/v1/changes` for as many entries as fit into a response, summed by series."""
     zone = arguments["zone"]
     wanted = changes.ChangeFilter(None if zone is None else (zone,), arguments["metric"])
 
@@ -151,7 +154,7 @@ def get_changes(service: Service, arguments: Arguments) -> ToolRequest:
 
 
 def _summed(page: Mapping[str, Any]) -> dict[str, Any]:
-    """Sum a page's entries up by series: what was corrected in each, and which only grew."""
+    """Sum the entries of a page by series: the corrections of each, and the series with only new rows."""
     by_series: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
     for entry in page["entries"]:
         by_series.setdefault((entry["zone"], entry["metric"], entry.get("market", "")), []).append(entry)

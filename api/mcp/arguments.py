@@ -1,6 +1,6 @@
-"""The arguments of tools: parameters of REST whose values come as JSON.
+"""Define the arguments of tools: parameters of REST whose values arrive as JSON.
 
-Schemas stay within what every host takes: no `$ref`, no lists of types, no combinators at the root.
+Schemas use only what every host accepts: no `$ref`, no lists of types, no combinators at the root.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DEFAULT_ROWS, MOST_ROWS = 200, 1000
 
 
 def read_arguments(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> QueryValues:
-    """Return the value of every argument, defaults included; null counts as left out. Raises Problem 400."""
+    """Return the value of every argument, including defaults. Null counts as missing. Raises Problem 400."""
     parameters.check_count(len(sent))
     texts = MultiDict((name[:60], _text(value)) for name, value in sent.items() if value is not None)
     return parameters.values(
@@ -34,9 +34,9 @@ def read_arguments(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> Q
 
 
 def _text(value: Any) -> str:
-    """Return a JSON value as a query would spell it; 200.0 is a whole number.
+    """Return a JSON value as text in a query. 200.0 becomes a whole number.
 
-    No argument takes an object, or a list in a list: however deep they are, they are spelled as empty, and refused.
+    No argument takes an object or a nested list, so these become empty texts of any depth, which are rejected.
     """
     if isinstance(value, str):
         return value.strip()
@@ -58,7 +58,7 @@ def input_schema(arguments: Iterable[Parameter]) -> dict[str, Any]:
 FURTHER = (
     f", and {len(ZONES) - len(DEFAULT_SET)} more in the response of list_zones" if len(ZONES) > len(DEFAULT_SET) else ""
 )
-"""What descriptions say of the zones that EMDS_ZONES adds: their ids would fill a model's context."""
+"""The hint at zones that EMDS_ZONES adds. Their ids would fill a model's context."""
 
 
 def _where(metric: Metric) -> str:
@@ -69,7 +69,7 @@ def _where(metric: Metric) -> str:
 
 
 def _own(parameter: Parameter, words: str, schema: Mapping[str, Any] | None = None, **changes: Any) -> Parameter:
-    """Return a parameter of REST in the words of a tool, and with the JSON that it takes."""
+    """Return a parameter of REST with a tool's description and JSON schema."""
     return replace(parameter, description=words, schema=schema or parameter.schema, **changes)
 
 

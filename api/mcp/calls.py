@@ -1,7 +1,8 @@
-"""A tool call from its arguments through the gate to its outcome: answer, refusal, sample, receipt.
+"""Perform a tool call, from its arguments through the gate to its outcome.
 
-An error of a tool is a result too, in words that say what to do. It has no structured content: clients check that
-against the tool's output schema and would show their own complaint instead of ours.
+An outcome is a result, a refusal or a sample, and may have a receipt. An error of a tool is also a result, with a text
+that names the next step. It has no structured content, because clients would check it against the output schema and
+show their own error.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from warehouse.market.clock import LAST_INSTANT, iso
 
 
 class ToolAnswer(NamedTuple):
-    """A tool's answer: its text, its structured content, its rows, and until when it is not overdue."""
+    """A tool's response: its text, its structured content, its rows, and when it becomes overdue."""
 
     text: str
     body: dict[str, Any]
@@ -36,21 +37,21 @@ class ToolAnswer(NamedTuple):
 
 
 class ToolRequest(NamedTuple):
-    """A checked call: what it costs, the REST path that gives the same, and the work."""
+    """A validated call: its price, the equivalent REST path, and the work."""
 
     price: str
-    """A key of `api.access.prices.PRICES`; empty for what is free."""
+    """A key of `api.access.prices.PRICES`, empty if the call is free."""
     path: str
     answer: Callable[[bool], ToolAnswer]
-    """Takes whether a sample is wanted."""
+    """The function that returns the response. Its argument is whether to return a sample."""
 
 
 Prepare = Callable[[Service, Mapping[str, Any]], ToolRequest]
-"""Turns checked arguments into a request; raises Problem, CallerError or StorageError."""
+"""A function that turns validated arguments into a request. It raises Problem, CallerError or StorageError."""
 
 
 class Tool(NamedTuple):
-    """One tool: what tools/list says of it, its arguments, and what prepares a call. All of them only read."""
+    """A tool: its entry in tools/list, its arguments, and the function that prepares a call. Tools are read-only."""
 
     listed: dict[str, Any]
     arguments: tuple[Parameter, ...]
@@ -58,18 +59,18 @@ class Tool(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a tool call, before any protocol version. An error has texts alone."""
+    """The outcome of a tool call, before the form of a protocol version. An error has only texts."""
 
     texts: Sequence[str]
     structured: bytes = b""
-    """A JSON object; empty for an error."""
+    """A JSON object, empty for an error."""
     meta: Mapping[str, Any] | None = None
     headers: Headers = ()
-    """The gate's count, for the HTTP answer."""
+    """The gate's quota headers, for the HTTP response."""
 
 
 def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: str, caller: Call) -> Outcome:
-    """Read a call's arguments, admit it, answer it, settle it (`api.access.values`). Raises RpcError."""
+    """Read a call's arguments, admit it, perform it and charge it (`api.access.values`). Raises RpcError."""
     sent, meta = params.get("arguments"), params.get("_meta")
     sent = {} if sent is None else sent
     if not isinstance(sent, dict):
@@ -83,7 +84,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
         values = arguments.read_arguments(tool.arguments, sent)
         request = tool.prepare(service, values)
         call = replace(caller, path=request.path, price=request.price)
-        if not caller.authorization:  # the connection's key goes first: a model may repeat an old one
+        if not caller.authorization:  # the connection's key takes precedence, because a model may repeat an old key
             call = replace(call, api_key=values["api_key"])
         if payment not in (None, ""):
             call = replace(call, payment=_encoded(payment), fingerprint=_fingerprint(tool, values))
@@ -92,7 +93,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
         grant = service.gate.admit(call)
         if isinstance(grant, Problem):
             return _refused(service, grant, call)
-        if isinstance(grant, WholeAnswer):  # what this payment bought before
+        if isinstance(grant, WholeAnswer):  # the response that this payment bought earlier
             stored = orjson.loads(grant.body)
             return Outcome(stored["texts"], orjson.dumps(stored["structured"]), _receipt(grant.headers))
         sample = grant.method == "sample"
@@ -103,7 +104,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             notes += [text.SIMULATED] if service.documents.catalogue.simulated else []
             since = iso(answer.valid_until)
             notes += [f"STALE: newer data was due at {since}. Call get_status for details."] if stale else []
-            # What must not be missed comes first.
+            # Notes come first, so that readers do not miss them.
             texts = ["\n".join([*notes, answer.text])]
             structured = orjson.dumps({**answer.body, **({"notes": notes} if notes else {})})
         except BaseException:
@@ -116,7 +117,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             return _refused(service, too_many, caller)
         return _failed(problem, version)
     bought = {"texts": texts, "structured": orjson.Fragment(structured)} if grant.method == "payment" else None
-    rows = 0 if stale else answer.rows  # nobody pays for overdue figures
+    rows = 0 if stale else answer.rows  # overdue values are not charged
     settled = grant.settle(WholeAnswer(200, rows, orjson.dumps(bought) if bought else b""))
     if isinstance(settled, Problem):
         return _refused(service, settled, call)
@@ -127,14 +128,14 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
 
 
 def _early_call(caller: Call, api_key: Any, payment: Any) -> Call:
-    """Return a call before its arguments are read: with credentials it is one of a paid path, else a free one."""
+    """Return a call before its arguments are read. With credentials it has a paid path, otherwise a free one."""
     key = api_key.strip() if isinstance(api_key, str) and not caller.authorization else ""
     paid = bool(caller.authorization or key or payment)
     return replace(caller, api_key=key, payment="mcp" if payment else "", price="mcp" if paid else "")
 
 
 def _failed(problem: Problem, version: str) -> Outcome:
-    """Say what cannot be answered, and what can. Raises RpcError where it is that in a version."""
+    """Return an outcome that states the fault and the alternatives. Raises RpcError in versions that require it."""
     if problem.faults:
         faults = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in problem.faults[:5])
         if version in BEFORE_2025_11:
@@ -146,9 +147,10 @@ def _failed(problem: Problem, version: str) -> Outcome:
 
 
 def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
-    """Word a refusal. A call over a limit can be bought; a wrong key gets no offer, so that its owner notices.
+    """Return the outcome of a refusal.
 
-    The offer comes before the words, since x402 clients read `content[0].text`.
+    A call over the quota can be paid for. An invalid key gets no offer, because its owner must learn of it. The offer
+    precedes the text, because x402 clients read `content[0].text`.
     """
     name, words = refusal.kind.name, f"{refusal.kind.title}: {_DETAILS.get(refusal.detail, refusal.detail)}"
     if name == "invalid-key":
@@ -161,7 +163,7 @@ def _refused(service: Service, refusal: Problem, call: Call) -> Outcome:
 
 
 def _offer(refusal: Problem) -> str:
-    """Return the x402 offer of a refusal as JSON; empty if it has none."""
+    """Return the x402 offer of a refusal as JSON, empty if it has none."""
     offer = _decoded(refusal.headers, "PAYMENT-REQUIRED")
     if not offer:
         return ""
@@ -176,11 +178,11 @@ _DETAILS = {
     KINDS["accounts-unavailable"].meaning: "Keys and payments cannot be checked right now. Nothing was counted or "
     "charged. Try again later, or call without a key to get a sample.",
 }
-"""What tools say in place of a detail of REST: a sample follows from a missing key here, not from a parameter."""
+"""Texts of tools that replace details of REST. A call without a key returns a sample, without a parameter."""
 
 
 def _receipt(headers: Headers) -> dict[str, Any]:
-    """The receipt of a payment, out of the header of either x402 version."""
+    """Return the receipt of a payment from the header of either x402 version."""
     receipt = _decoded(headers, "PAYMENT-RESPONSE", "X-PAYMENT-RESPONSE")
     return {"x402/payment-response": orjson.Fragment(receipt)} if receipt else {}
 
@@ -190,15 +192,15 @@ def _decoded(headers: Headers, *names: str) -> bytes:
 
 
 def _encoded(payment: Any) -> str:
-    """The payment of `_meta["x402/payment"]` as its HTTP header carries it."""
+    """Return the payment in `_meta["x402/payment"]` as the value of its HTTP header."""
     try:
         plain = payment.encode() if isinstance(payment, str) else orjson.dumps(payment, option=orjson.OPT_SORT_KEYS)
-    except orjson.JSONEncodeError:  # nested too deep to be a payment: the gate says so
+    except orjson.JSONEncodeError:  # too deeply nested; the gate rejects it
         plain = b"null"
     return base64.b64encode(plain).decode()
 
 
 def _fingerprint(tool: Tool, values: Mapping[str, Any]) -> str:
-    """A hash of what a payment buys: the answer of a tool to its arguments, whoever calls."""
+    """Return a hash of what a payment buys: a tool's response to its arguments, for any client."""
     bought = {name: value for name, value in values.items() if name != "api_key"}
     return hashlib.sha256(orjson.dumps(["mcp", tool.listed["name"], bought], str, orjson.OPT_SORT_KEYS)).hexdigest()

@@ -1,7 +1,7 @@
-"""The MCP endpoint, `POST /mcp` over streamable HTTP: stateless, answers as JSON. HTTP's own checks are here.
+"""Serve the MCP endpoint, `POST /mcp` over stateless streamable HTTP with JSON responses, and check HTTP.
 
-The protocol is in `api.mcp.protocol`, the methods in `api.mcp.server`, the tools in `api.mcp.tools`. The order of the
-checks: Host and Origin, method, Content-Type, Accept, size, and then the message.
+`api.mcp.protocol` contains the protocol, `api.mcp.server` the methods and `api.mcp.tools` the tools. The checks run in
+the order Host and Origin, method, Content-Type, Accept, size, and message.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from api.settings import Settings, is_loopback
 
 PATH = "/mcp"
 METHODS = ("POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS")
-"""All, since which one is allowed is said after Origin and Host."""
+"""All methods are routed here, because the method is checked after Origin and Host."""
 MOST_BYTES = 65_536
-"""A call with a payment takes 4 kB, twenty of them in a batch fit."""
+"""A call with a payment takes 4 kB. A batch of twenty such calls fits."""
 _JSON = "application/json"
 _FOREIGN = "Origin or Host not allowed. The operator can add it to EMDS_ALLOWED_ORIGINS"
 _LOG = logging.getLogger("emds.mcp")
@@ -44,7 +44,7 @@ _PREFLIGHT = (
 
 
 def view(service: Service) -> View:
-    """Return the view of one worker."""
+    """Return the view of a worker."""
     mcp, admits = McpServer(service), _origin_policy(service.settings)
 
     def answer(request: HttpRequest) -> Response:
@@ -62,7 +62,7 @@ def view(service: Service) -> View:
         else:
             try:
                 response = _post(mcp, request)
-            except Problem as problem:  # of the body
+            except Problem as problem:  # the body is invalid
                 response = _refused(problem.kind.status, problem.detail, *problem.headers)
             except Exception as failure:
                 response = _unforeseen(failure, request)
@@ -72,8 +72,11 @@ def view(service: Service) -> View:
 
 
 def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
-    """Return which Host and Origin headers, empty where absent, are admitted: the service's own address, those that
-    the owner lists, and loopback. No foreign page may get here through its visitor's browser."""
+    """Return a function that admits or rejects Host and Origin, each empty if absent.
+
+    It admits the service's own address, the origins that the operator lists, and loopback. A foreign page cannot send
+    requests through its visitor's browser.
+    """
     own = urlsplit(settings.base_url)
     origins = frozenset({f"{own.scheme}://{own.netloc}".lower(), *settings.allowed_origins})
     hosts = frozenset(urlsplit(origin).hostname or "" for origin in origins)
@@ -92,7 +95,7 @@ def _origin_policy(settings: Settings) -> Callable[[str, str], bool]:
 
 
 def _is_local(name: str) -> bool:
-    """Whether a host is localhost or an address in digits: DNS rebinding needs a name."""
+    """Return whether a host is localhost or a numeric address. DNS rebinding needs a name."""
     try:
         return bool(ip_address(name))
     except ValueError:
@@ -101,7 +104,7 @@ def _is_local(name: str) -> bool:
 
 @lru_cache(maxsize=128)
 def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
-    """Return status and words of a POST that is not JSON's; the event stream, which clients list too, is optional."""
+    """Return status and message if a POST does not send or accept JSON. An event stream in Accept is optional."""
     if parse_options_header(content_type)[0].lower() != _JSON:
         return 415, "The body must be JSON, with Content-Type: application/json"
     if accept and accepted(accept, (_JSON,)) is None:
@@ -110,7 +113,7 @@ def _http_fault(content_type: str, accept: str) -> tuple[int, str] | None:
 
 
 def _post(mcp: McpServer, request: HttpRequest) -> Response:
-    """Answer the message in a request's body. Raises Problem 400 or 413."""
+    """Return the response to the message in a request's body. Raises Problem 400 or 413."""
     environ, body = request.environ, read_body(request.environ, MOST_BYTES)
     sent = mcp.service.gate.call_of(request)
     authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
@@ -118,7 +121,7 @@ def _post(mcp: McpServer, request: HttpRequest) -> Response:
 
     def perform(rpc: CheckedRequest) -> tuple[bytes, Headers]:
         tool = rpc.params["name"] if rpc.method == "tools/call" and rpc.params["name"] in TOOLS else ""
-        # For the access log, the metrics, and `_unforeseen`.
+        # The access log, the metrics and `_unforeseen` read these.
         environ["emds.mcp_id"], environ["emds.endpoint"] = rpc.id, f"mcp.{tool or rpc.method.replace('/', '.')}"
         return mcp.perform(rpc, caller)
 
@@ -132,17 +135,17 @@ def _sent(reply: RpcReply, *more: tuple[str, str]) -> Response:
 
 
 def _refused(status: int, message: str, *more: tuple[str, str]) -> Response:
-    """Answer for HTTP's own checks: a JSON-RPC error without id, since no message was read."""
+    """Return a failed HTTP check as a JSON-RPC error, without an id because no message was read."""
     return _sent(RpcReply(status, error(RpcError(protocol.INVALID_REQUEST, message), None)), *more)
 
 
 def _for_origin(response: Response, origin: str) -> Response:
-    """Let a page of an admitted origin read an answer."""
+    """Let a page of an admitted origin read a response."""
     return response.with_headers([("Access-Control-Allow-Origin", origin), *_FOR_ORIGIN]) if origin else response
 
 
 def _unforeseen(failure: Exception, request: HttpRequest) -> Response:
-    """Answer a request that met a failure of ours; the log has the reason, never a key or a payment."""
+    """Return the response after an internal error. The log has the reason, never a key or a payment."""
     name = request.id
     _LOG.exception("request %s failed", name, exc_info=failure)
     fault = RpcError(

@@ -1,7 +1,7 @@
-"""`get_history`: rows of one zone or several, as columns in the structure and as a table in the text.
+"""Return the rows of `get_history` as columns in the structured content and as a table in the text.
 
-Both hold every row with its time: rows below a day with their UTC instant and the zone's clock, longer ones with the
-civil date on which they begin. Missing values are `null` in columns and `-` in the table, never 0.
+Both have every row with its time. Rows below a day have their UTC time and the zone's civil time, and longer rows have
+the civil date on which they begin. Missing values are `null` in columns and `-` in the table, never 0.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from warehouse.market.metrics import BY_PATH, YEARLY
 from warehouse.market.zones import ZONES
 
 _OF_TOOLS = frozenset({"zone", "zones", "metric", "api_key"})
-"""The arguments that name the path, and the key: every other one is a parameter of the path."""
+"""The key, and the arguments that are part of the path. Every other argument is a parameter of the path."""
 
 
 def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
-    """The request of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call a zone."""
+    """Return the call of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call per zone."""
     several = arguments["zones"] is not None
     if several == (arguments["zone"] is not None):
         raise conflict("zone", "is required, unless you send zones")
@@ -46,7 +46,7 @@ def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
 
 
 def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str, Any]) -> SeriesRequest:
-    """Return the request of REST that arguments make up; a sample is decided at the gate.
+    """Return the REST request of the arguments. The gate decides about samples.
 
     Raises Problem 400 for arguments that the path of the metric does not take.
     """
@@ -62,14 +62,14 @@ def request_of(service: Service, zones: tuple[str, ...], arguments: Mapping[str,
 
 
 def _answer_history(service: Service, request: SeriesRequest, order: str | None, sample: bool) -> ToolAnswer:
-    """Answer a request. Where no order was asked, rows descend only where some are left out."""
+    """Return the response to a request. Without an `order`, rows descend only if some are left out."""
     page = pages.read_page(service.reader, service.documents.catalogue, request._replace(sample=sample))
     body, rows = text.with_times(formats.envelope(page)), formats.plain_columns(page)
     if order is None and page.following is None:
         rows = {name: column[::-1] for name, column in rows.items()}
     if "published_at" in rows:
         rows["published_at"] = spell_instants(rows["published_at"])
-    if request.metric in YEARLY:  # means have their dates already
+    if request.metric in YEARLY:  # means already have dates
         of_rows = rows.get("zone", request.zones * len(rows["ts"]))
         rows["date"] = [local_date(at, ZONES[z].tz).isoformat() for at, z in zip(rows["ts"], of_rows, strict=True)]
     ts, body["columns"], body["constant"] = columns(rows)
@@ -90,14 +90,14 @@ def _answer_history(service: Service, request: SeriesRequest, order: str | None,
 
 
 def _clock(request: SeriesRequest, ts: Sequence[int]) -> ZoneInfo | None:
-    """Return the civil clock that the zones of a request share at every row; None where their clocks differ."""
+    """Return the civil clock that the zones of a request share at every row, None if their clocks differ."""
     clocks = [*dict.fromkeys(zone_of(ZONES[zone].tz) for zone in request.zones)]
     offsets = [[datetime.fromtimestamp(at, clock).utcoffset() for at in ts] for clock in clocks]
     return clocks[0] if all(each == offsets[0] for each in offsets) else None
 
 
 def _head(request: SeriesRequest, body: Mapping[str, Any], ts: Sequence[int]) -> str:
-    """Say what the rows are and what they share, and of one series how far it reaches."""
+    """Describe the rows and their common values, and the extremes of a single series."""
     kinds = ["day-ahead auction"] if request.day_ahead else []
     kinds += ["the publisher's forecast"] if request.pick is not None else []
     kinds += [f"means of {request.interval}"] if request.interval else []
@@ -125,9 +125,9 @@ def _head(request: SeriesRequest, body: Mapping[str, Any], ts: Sequence[int]) ->
 
 
 def _go_on(request: SeriesRequest, body: dict[str, Any], left_out: int) -> str:
-    """Say which rows were left out, and put the window that goes on at the first of them as `next` into the body.
+    """Report which rows were left out, and add the window that continues with them to the body as `next`.
 
-    With `as_of` as it was used, which a later call of the last seconds would put elsewhere.
+    `next` contains the resolved `as_of`, because a later call could resolve the argument differently.
     """
     if body.get("cursor_only"):
         return f"TRUNCATED: one instant has more rows than limit={request.limit}. Use a higher limit."
@@ -144,7 +144,7 @@ _NEARBY_DAYS = 31
 
 
 def _nearest(service: Service, request: SeriesRequest) -> str:
-    """Say when the nearest rows of exactly what was requested begin, before and after the window; empty if none do."""
+    """Return a text with the start of the nearest rows before and after the window, empty if there are none."""
     near, stored = _NEARBY_DAYS * DAY, request._replace(interval=None)
     before = stored._replace(start=max(0, request.start - near), end=request.start, order="desc")
     behind = stored._replace(start=request.end, end=request.end + near, order="asc")
@@ -156,7 +156,7 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
 
 
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
-    """Return why a window has no rows and what to request (`reason`), and the range that has rows."""
+    """Return the `reason` why a window has no rows and what to request, and the `available_range` if known."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     if request.as_of is not None and pages.read_page(service.reader, catalogue, current).rows:
         return {"reason": f"No data was known at {iso(request.as_of)}. Omit as_of, or use a later time."}
@@ -166,7 +166,7 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     is_within = bool(span) and span["first"] <= request.start and request.end <= span["last"] and not request.borders
     available = (
         {"available_range": span} if span and not request.borders else {}
-    )  # the catalogue lists the span of a zone's net
+    )  # the catalogue lists the range of a zone's net
     if request.metric not in YEARLY and (is_within or not available):
         nearest = _nearest(service, current)
         none = "No border has a row" if request.borders else "There are no rows"

@@ -1,7 +1,8 @@
-"""The Model Context Protocol between bytes and a checked request: eras, versions, headers, batches, errors.
+"""Check the Model Context Protocol between bytes and a request: eras, versions, headers, batches and errors.
 
-One endpoint serves two eras. Legacy clients open with `initialize` and name their version by a header since 2025-06-18;
-modern ones send it in every request's `_meta` and repeat it in headers (modelcontextprotocol.io/specification).
+The endpoint serves two eras. Legacy clients start with `initialize` and, since 2025-06-18, send their version in a
+header. Modern clients send it in every request's `_meta` and repeat it in headers
+(modelcontextprotocol.io/specification).
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from api.access.values import Headers
 
 MODERN = "2026-07-28"
 OLDEST = "2025-03-26"
-"""Whoever sends no version header speaks this, the last version without it."""
+"""The version of clients that send no version header, and the last version without it."""
 LEGACY = ("2025-11-25", "2025-06-18", OLDEST)
 SUPPORTED = (MODERN, *LEGACY)
 BEFORE_2025_11 = (OLDEST, "2025-06-18")
-"""Versions without icons, in which arguments that do not fit are a JSON-RPC error (SEP-1303 made them results)."""
+"""Versions without icons, in which invalid arguments are a JSON-RPC error. SEP-1303 made them results."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
 RESOURCE_NOT_FOUND = -32002
-"""Of legacy versions; in the newest it is INVALID_PARAMS."""
+"""The code in legacy versions. The newest version uses INVALID_PARAMS."""
 LIMIT_REACHED = 429
-"""Our own, outside the numbers that JSON-RPC and MCP keep to themselves."""
+"""A code of this service, outside the numbers that JSON-RPC and MCP reserve."""
 
 _STATUS = {INTERNAL_ERROR: 200, LIMIT_REACHED: 429, METHOD_NOT_FOUND: 404}
-"""The HTTP status of an error in a message that is well formed, else 400; of legacy ones the envelope alone speaks."""
+"""The HTTP status of an error in a well-formed message, otherwise 400. Legacy errors are in the envelope only."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -49,7 +50,7 @@ Id = str | int
 
 
 class RpcError(Exception):
-    """A JSON-RPC error: the answer to the request that caused it."""
+    """A JSON-RPC error, the response to the request that caused it."""
 
     def __init__(self, code: int, message: str, more: Any = None) -> None:
         super().__init__(message)
@@ -57,7 +58,7 @@ class RpcError(Exception):
 
 
 class ProtocolHeaders(NamedTuple):
-    """The headers that the protocol reads, None where absent."""
+    """The headers that the protocol reads, None if absent."""
 
     version: str | None = None
     method: str | None = None
@@ -65,7 +66,7 @@ class ProtocolHeaders(NamedTuple):
 
 
 class CheckedRequest(NamedTuple):
-    """A request that passed every check but those of what it asks for, to be answered as `version` says."""
+    """A request that passed every check of the protocol. The response has the form of `version`."""
 
     id: Id
     method: str
@@ -74,7 +75,7 @@ class CheckedRequest(NamedTuple):
 
 
 class RpcReply(NamedTuple):
-    """An HTTP status, a JSON body, empty for none, and headers."""
+    """An HTTP status, a JSON body, which may be empty, and headers."""
 
     status: int
     body: bytes = b""
@@ -82,11 +83,11 @@ class RpcReply(NamedTuple):
 
 
 Perform = Callable[[CheckedRequest], tuple[bytes, Headers]]
-"""Gives the result of a request as a JSON object, and headers for HTTP; or raises RpcError."""
+"""A function that returns the result of a request as a JSON object, and HTTP headers. It raises RpcError."""
 
 
 def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcReply:
-    """Reply to the body of one POST."""
+    """Return the reply to the body of a POST."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -97,7 +98,7 @@ def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcRepl
         kind = _kind(document)
     except RpcError as fault:
         return RpcReply(400, error(fault, _id_in(document)))
-    if kind == "response" and headers.version not in (None, *LEGACY):  # its id is that of a request of ours
+    if kind == "response" and headers.version not in (None, *LEGACY):  # it would respond to a request of the server
         return RpcReply(
             400, error(RpcError(INVALID_REQUEST, "This protocol version does not accept responses from clients"), None)
         )
@@ -105,7 +106,7 @@ def exchange(body: bytes, headers: ProtocolHeaders, perform: Perform) -> RpcRepl
 
 
 def error(fault: RpcError, id_: Id | None) -> bytes:
-    """A JSON-RPC error; without `id` where the request's is unknown, since no version's schema admits null."""
+    """Return a JSON-RPC error. An unknown `id` is left out, because no version's schema allows null."""
     members: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.more is not None:
         members["data"] = fault.more
@@ -113,9 +114,9 @@ def error(fault: RpcError, id_: Id | None) -> bytes:
 
 
 def _reply(message: dict[str, Any], sent: ProtocolHeaders, perform: Perform) -> RpcReply:
-    """Check and perform one request.
+    """Check and perform a request.
 
-    It is legacy without a version in `_meta`, or with that of its header, where the header is absent or a legacy one.
+    A request is legacy if its header has no version or a legacy one, and `_meta` has no version or the same one.
     """
     method, params = message["method"], message.get("params", {})
     meta = params["_meta"] if isinstance(params.get("_meta"), dict) else {}
@@ -140,7 +141,7 @@ def _check_modern(method: str, headers: ProtocolHeaders, meta: dict[str, Any]) -
     """Check a modern request's `_meta`, then the headers that repeat it. Raises RpcError."""
     version = meta.get(VERSION_KEY)
     if headers.version not in SUPPORTED and version in (None, headers.version):
-        # All are listed: a client that has none in common gives up instead of falling back to `initialize`.
+        # All versions are listed, because a client without a common version gives up and does not try `initialize`.
         versions = {"supported": list(SUPPORTED), "requested": headers.version}
         raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", versions)
     if method == "initialize" and headers.version == MODERN:
@@ -154,7 +155,10 @@ def _check_modern(method: str, headers: ProtocolHeaders, meta: dict[str, Any]) -
 
 
 def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> RpcReply:
-    """2025-03-26 alone has batches. One that is not made of messages is refused whole: its errors could carry no id."""
+    """Return the replies to a batch, which only 2025-03-26 supports. Raises RpcError.
+
+    An invalid message rejects the whole batch, because its error could not have an id.
+    """
     if headers.version not in (None, OLDEST):
         raise RpcError(INVALID_REQUEST, "This protocol version has no batches. Send one message per request.")
     if not 1 <= len(document) <= MOST_IN_BATCH:
@@ -167,7 +171,7 @@ def _batch(document: list[Any], headers: ProtocolHeaders, perform: Perform) -> R
 
 
 def _kind(document: Any) -> str:
-    """Return `request`, `notification` or `response`. Raises RpcError for what is no JSON-RPC message."""
+    """Return `request`, `notification` or `response`. Raises RpcError if `document` is not a JSON-RPC message."""
     if not isinstance(document, dict) or document.get("jsonrpc") != "2.0":
         raise RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message")
     if "id" in document and _id_in(document) is None:
@@ -182,13 +186,13 @@ def _kind(document: Any) -> str:
 
 
 def _id_in(document: Any) -> Id | None:
-    """Return the id of a message; None for none, and for what cannot be one (true is an int in Python, not in JSON)."""
+    """Return the id of a message, None if it is absent or invalid. In Python, but not in JSON, true is an int."""
     id_ = document.get("id") if isinstance(document, dict) else None
     return id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
 
 
 def _decode(value: str | None) -> str | None:
-    """Decode a header's value where it stands in base64; None where that is malformed."""
+    """Decode a header's value if it is in base64; return None if that is malformed."""
     encoded = _ENCODED.fullmatch(value or "")
     try:
         return base64.b64decode(encoded[1], validate=True).decode() if encoded else value

@@ -1,4 +1,4 @@
-"""Resources and prompts: what hosts read, and what people pick, without a tool. All of it free."""
+"""Serve resources, which hosts read, and prompts, which people pick. Both are free and need no tool."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warehouse.market.zones import ZONES
 
 
 def _catalogue_in_short(catalogue: Catalogue) -> Any:
-    """All whole entries are as long as a book."""
+    """Return a short catalogue, because complete entries fill a book."""
     members = ("unit", "resolution", "first", "last", "rows")
     in_short = {
         zone: {
@@ -47,7 +47,7 @@ RESOURCES = {
     )
     for path, title, description, media, read in _TABLE
 }
-"""What resources/list says of each, and what gives its text or JSON; by URI, in its order."""
+"""By URI and in order: the entry in resources/list, and the function that returns the text or JSON."""
 
 _ARGUMENTS = {
     "zone": "Zone ID, for example GB or DE-LU.",
@@ -85,7 +85,7 @@ PROMPTS = {
         "maximum, then two sentences on what differs. If prices are in different currencies, say that they cannot be "
         "compared directly." + _HONEST),
 }
-"""Title, description, arguments and words by name, with `{argument}` where an argument goes."""
+"""Title, description, arguments and text of each prompt. `{argument}` marks the place of an argument."""
 # fmt: on
 
 
@@ -98,11 +98,11 @@ LISTS: Mapping[str, tuple[str, list[dict[str, Any]]]] = {
         for name, (title, description, arguments, _) in PROMPTS.items()
     ]),
 }  # fmt: skip
-"""By method: the member of its answer, and the entries."""
+"""By method: the field of its response, and the entries."""
 
 
 def fill(name: str, sent: Any) -> dict[str, Any]:
-    """Return the result of prompts/get but for its envelope. Raises RpcError."""
+    """Return the result of prompts/get without its envelope. Raises RpcError."""
     if name not in PROMPTS:
         raise RpcError(INVALID_PARAMS, f"Unknown prompt. Use one of {', '.join(PROMPTS)}.")
     if not isinstance(sent, dict) or not all(isinstance(word, str) for word in sent.values()):

@@ -1,4 +1,4 @@
-"""Rows as `get_history` gives them: columns of one length, and the same as a table of text, times beside them."""
+"""Arrange the rows of `get_history` as columns of equal length, and write them as a table with times."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 from warehouse.market.clock import HOUR, RESOLUTIONS
 
 _KEYS = ("zone", "fuel", "counterparty", "link")
-"""Members that tell rows of one instant apart."""
+"""Fields that distinguish rows of the same time."""
 _LINE = {300: HOUR, 900: HOUR, 1800: HOUR, HOUR: 6 * HOUR}
-"""Seconds that a line of the table covers, by the rows' resolution: few enough values to count them."""
+"""The seconds that a table line covers, by the resolution of the rows. A line has few enough values to count."""
 
 
 def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[Any]], dict[str, Any]]:
-    """Return the instant of each line, the rows as arrays of one length, and the members that all rows share.
+    """Return the time of each line, the rows as arrays of equal length, and the fields that all rows share.
 
-    `time` or `date` comes first, then `value`, or an array for each fuel, border or zone. Other members that differ
-    have an array (`coverage`, if rows of one time share it) or several (`FR.coverage`), or stand by fuel, border or
-    zone where all rows of it share them. No
-    two rows have one instant and one fuel, border and zone: readings do not overlap, one vintage is picked.
+    `time` or `date` comes first, then `value`, or an array per fuel, border or zone. Another field that differs has a
+    single array (`coverage`) if rows of the same time share it, otherwise an array per key (`FR.coverage`). A field
+    that is constant within each fuel, border or zone is listed by key. Time, fuel, border and zone identify a row,
+    because actual values do not overlap and a single vintage is picked.
     """
     stamp = "date" if "date" in rows else "time"
     stamps = rows.get("date") or spell_instants(rows["ts"])
@@ -53,7 +53,7 @@ def columns(rows: Mapping[str, list[Any]]) -> tuple[list[int], dict[str, list[An
 
 
 def _common(by_key: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the members of rows by their time, if rows of one time share them; else None."""
+    """Return a field's values by time if rows of the same time share them, otherwise None."""
     common: dict[str, Any] = {}
     for values in by_key:
         if any(common.setdefault(each, value) != value for each, value in values.items()):
@@ -62,13 +62,13 @@ def _common(by_key: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
 
 
 def spell_instants(ts: Sequence[int]) -> list[str]:
-    """Spell instants, `2026-03-30T12:00Z`; with their seconds where those matter."""
+    """Return times as text, such as `2026-03-30T12:00Z`, with seconds unless these are 0."""
     texts = np.datetime_as_string(np.array(ts, "datetime64[s]"), unit="s").tolist()
     return [f"{text.removesuffix(':00')}Z" for text in texts]
 
 
 def utc_offsets(ts: Sequence[int], clock: ZoneInfo) -> dict[str, str]:
-    """Return a clock's offsets from UTC, each by the first of the instants from which on it holds."""
+    """Return a clock's offsets from UTC, each by the first of the times at which it applies."""
     spans = groupby(sorted(ts), lambda at: datetime.fromtimestamp(at, clock).isoformat()[-6:])
     return {spell_instants([next(span)])[0]: offset for offset, span in spans}
 
@@ -78,7 +78,7 @@ def table(
 ) -> list[str]:
     """Return columns as lines of text, oldest first, below their names.
 
-    The day and time of `clock` stand beside UTC. Values of short intervals share a line.
+    The day and time of `clock` follow UTC. Values of short intervals share a line.
     """
     step = -1 if ts[0] > ts[-1] else 1
     ts, arrays = ts[::step], {name: column[::step] for name, column in arrays.items()}
@@ -96,14 +96,14 @@ def table(
 
 
 def cell(value: Any) -> str:
-    """Return a value as the table shows it."""
+    """Return a value as text in the table."""
     return "-" if value is None else value if isinstance(value, str) else f"{value:.10g}"
 
 
 def _spans(ts: Sequence[int], values: Sequence[float], constant: Mapping[str, Any]) -> dict[int, str]:
-    """Return the values of each hour (six hours of hourly rows) by the instant of the first, `-` for a missing one.
+    """Return the values of each hour (six hours for hourly rows) by the time of the first, `-` for a missing value.
 
-    Nothing where rows are longer, lie off their grid or differ in length.
+    Returns {} if rows are longer than an hour, are off their grid or differ in length.
     """
     step = RESOLUTIONS.get(constant.get("resolution", ""), 0)
     line = _LINE.get(step)

@@ -1,4 +1,4 @@
-"""What the server answers to each method, in the form of each protocol version; HTTP is in `api.mcp.endpoint`."""
+"""Return the result of each method in the form of each protocol version. `api.mcp.endpoint` handles HTTP."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ INSTRUCTIONS = (
 
 
 class McpServer:
-    """The server of one worker. Answers that depend on the method and the version alone are JSON already."""
+    """The MCP server of a worker. Results that depend only on method and version are encoded once."""
 
     def __init__(self, service: Service) -> None:
         self.service, base_url = service, service.settings.base_url
@@ -60,7 +60,7 @@ class McpServer:
                 self.fixed[method, version] = self._result({member: listed}, version, more=_STABLE)
 
     def perform(self, rpc: CheckedRequest, caller: Call) -> tuple[bytes, Headers]:
-        """Return the result of a request, and the gate's count of a tool call. Raises RpcError."""
+        """Return the result of a request, and the quota headers of a tool call. Raises RpcError."""
         params, version = rpc.params, rpc.version
         match rpc.method:
             case "tools/call":
@@ -88,14 +88,14 @@ class McpServer:
     def _result(
         self, result: Mapping[str, Any], version: str, meta: Mapping[str, Any] | None = None, more: Any = _COMPLETE
     ) -> bytes:
-        """A result in the envelope of its version; `more`: what the newest adds."""
+        """Return a result in the envelope of its version. `more` contains the fields that the newest version adds."""
         modern = version == MODERN
         members = {**(meta or {}), **(self.meta if modern else {})}
         return orjson.dumps({**result, **(more if modern else {}), **({"_meta": members} if members else {})})
 
     def _resource(self, uri: str, version: str, caller: Call) -> dict[str, str]:
-        """The contents of a resource, counted as a free call of the client's address. Raises RpcError."""
-        grant = self.service.gate.admit(caller)  # of a free call there is nothing to settle
+        """Return the contents of a resource. It counts as a free call of the client's address. Raises RpcError."""
+        grant = self.service.gate.admit(caller)  # a free call is not charged
         if isinstance(grant, Problem):
             raise RpcError(protocol.LIMIT_REACHED, f"{grant.kind.title}: {grant.detail}")
         if uri not in reading.RESOURCES:
@@ -111,7 +111,7 @@ class McpServer:
 
 
 def _content(outcome: Outcome, version: str) -> dict[str, Any]:
-    """The result of a tool call in the form of a version: the oldest has no structured content."""
+    """Return the result of a tool call in the form of a version. The oldest has no structured content."""
     structured = [outcome.structured.decode()] if outcome.structured and version == OLDEST else []
     result: dict[str, Any] = {"content": [{"type": "text", "text": text} for text in (*outcome.texts, *structured)]}
     if not outcome.structured:

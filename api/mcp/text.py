@@ -1,6 +1,6 @@
-"""The text of tool results, by the macros of `answers.txt`: figures with ISO 8601 times. Pure.
+"""Write the text of tool results with the macros of `answers.txt`, with ISO 8601 times.
 
-Hosts show a model the text, the structured content, or both: each says by itself all that a reader must know.
+Hosts show a model the text, the structured content, or both, so each is complete. The functions are pure.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ _INSTANTS = frozenset(
     {"ts", "start", "end", "from", "until", "valid_until", "next_auction_by", "published_at", "min_ts", "max_ts"}
     | {"first", "last", "generated", "now"}
 )
-"""Members that are Unix seconds."""
+"""Fields that are Unix seconds."""
 
 
 def with_times(body: Any) -> Any:
-    """Return a JSON value with ISO 8601 beside instants, since models misread Unix seconds: `time` beside `ts`,
-    `start_time` beside `start`."""
+    """Return a JSON value with ISO 8601 times added: `time` for `ts`, `start_time` for `start`.
+
+    Models misread Unix seconds.
+    """
     if isinstance(body, list):
         return [with_times(part) for part in body]
     if not isinstance(body, dict):
@@ -40,7 +42,7 @@ def with_times(body: Any) -> Any:
 
 
 def sample_note(base_url: str) -> str:
-    """Say that an answer is a sample, and how to get more."""
+    """Return a note that the response is a sample, and how to get more."""
     return (
         "SAMPLE: without an API key you get at most 50 rows, or one metric of a zone. For complete results get a free "
         f'key with POST {base_url}/v1/keys/signup and {{"email": "..."}}, and send it as the header Authorization: '
@@ -49,7 +51,7 @@ def sample_note(base_url: str) -> str:
 
 
 def terms(members: Iterable[Mapping[str, Any]]) -> str:
-    """Name the sources and licences of members, each once."""
+    """Return a text with the sources and licences of `members`, without repetitions."""
     listed = list(members)
     sources = dict.fromkeys(
         word.removeprefix("Source: ") for member in listed for word in member["attribution"].split("; ") if word
@@ -71,15 +73,15 @@ def _civil(at: int, zone: Zone) -> str:
 
 
 def words(macro: str, body: Mapping[str, Any], *more: Any) -> str:
-    """Return the text of a tool's answer, by its macro in `answers.txt`."""
+    """Return the text of a tool's response, by its macro in `answers.txt`."""
     return str(getattr(_macros(), macro)(body, *more))
 
 
 def ranked(zones: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rank the values of a snapshot's zones within each metric and unit: columns of one length, the highest first.
+    """Rank the values of a snapshot's zones within each metric and unit, as columns of equal length, highest first.
 
-    Published carbon intensities and estimates are ranked apart, since their definitions differ. `rank` 1 is the highest
-    value; `percentile` is a zone's own among its last 30 days.
+    Published carbon intensities and estimates are ranked separately, because their definitions differ. `rank` 1 is the
+    highest value. `percentile` compares a zone with its own last 30 days.
     """
     metrics = [metric.value for metric in Metric]
     values = sorted(
@@ -109,7 +111,7 @@ def _basis(metric: str, member: Mapping[str, Any]) -> str:
 
 
 def snapshot(body: Mapping[str, Any]) -> str:
-    """A line for each metric and unit with the values of zones, the highest first."""
+    """Return a line per metric and unit with the values of zones, highest first."""
     if "values" in body:
         return words("snapshot", body, body["values"], body["zones_without_data"], [body])
     members = body["zones"]

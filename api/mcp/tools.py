@@ -1,4 +1,4 @@
-"""The MCP tools: names, descriptions, arguments, output schemas, and what prepares the call of each."""
+"""Define the MCP tools: names, descriptions, arguments, output schemas and the preparation of each call."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from warehouse.market.zones import DEFAULT_SET, ZONES, zones_with
 
 
 def _type_of(schema: Schema) -> Schema:
-    """Return the type of a member. What lies in it is in the REST path's own schema: this one stands in every prompt,
-    and clients refuse answers that outgrow it."""
+    """Return the type of a field, without the contents that the REST path's schema describes.
+
+    Every prompt includes this schema, and clients reject results that exceed it.
+    """
     if "$ref" in schema:
         return _type_of(SCHEMAS[schema["$ref"].removeprefix("#/components/schemas/")])
     return {"anyOf": [*map(_type_of, schema["anyOf"])]} if "anyOf" in schema else {"type": schema["type"]}
 
 
 def _schema(name: str, **own: Schema | None) -> Schema:
-    """Return the schema of a REST answer with a tool's `own` members in place of some, or for None without them."""
+    """Return the schema of a REST response in which the `own` fields of a tool replace others. None removes a field."""
     rest = SCHEMAS[name]
     members = {member: _type_of(schema) for member, schema in rest["properties"].items()}
     properties = {member: schema for member, schema in {**members, "notes": _NOTES, **own}.items() if schema}
@@ -142,5 +144,5 @@ TOOLS = dict((
         (takes.ALL_ZONES, takes.CHANGED_METRIC, takes.SINCE, takes.API_KEY),
         _CHANGES, answers.get_changes),
 ))
-"""By name, in the order in which tools/list gives them, the same every time."""
+"""The tools by name, in the constant order of tools/list."""
 # fmt: on

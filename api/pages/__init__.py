@@ -1,1 +1,1 @@
-"""The pages and descriptions of the service itself: HTML, llms.txt, the reference, the map."""
+"""Serve the pages and descriptions of the service: HTML, llms.txt, the reference and the map."""

@@ -1,6 +1,6 @@
-"""The views of what describes this service: OpenAPI, llms.txt, agents.txt, .well-known, robots.txt, reference pages.
+"""Serve the descriptions of this service: OpenAPI, llms.txt, agents.txt, .well-known, robots.txt and the pages.
 
-Every text follows from the tables of endpoints, prices and problems.
+Every text is generated from the tables of endpoints, prices and problems.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from warehouse.market.zones import ZONES
 from warehouse.store import layout
 from warehouse.store.stored_bytes import Identity
 
-# Whom llms.txt and agents.txt invite may come in.
+# Crawlers that llms.txt and agents.txt invite are allowed.
 _ROBOTS = """\
 User-agent: *
 Disallow: /metrics
@@ -59,9 +59,9 @@ def _text(
     headers: Iterable[tuple[str, str]] = (),
     **named: str,
 ) -> Response:
-    """A text, computed once a publication of the catalogue, since its examples are of that time.
+    """Return a text, computed once per publication of the catalogue because its examples are of that time.
 
-    Where no catalogue can be read it goes without them: a description does not depend on data.
+    If the catalogue cannot be read, the text has no examples: a description does not depend on data.
     """
     with service.gate.enter(request) as entry:
         try:
@@ -88,22 +88,22 @@ def _picture(service: Service, request: HttpRequest, _query: QueryValues) -> Res
 
 
 def _known(name: str, names: Iterable[str]) -> str:
-    """The last part of a path. Raises Problem 404 where it is none of these."""
+    """Return the last part of a path. Raises Problem 404 if it is not in `names`."""
     if name not in names:
         raise Problem("not-found", f"No such page. Use one of {', '.join(names)}.")
     return name
 
 
 def description(service: Service) -> dict[str, Any]:
-    """The OpenAPI document, with examples of this service's own answers."""
+    """Return the OpenAPI document, with examples from this service's own responses."""
     own_examples = {f"{name} {_JSON}": payable(service) for name in ("x402", "x402-json")}
     own_examples["api-catalog application/linkset+json"] = linkset(service)
     return openapi.document(service.settings, {**examples.collect(service), **own_examples})
 
 
 def llms(service: Service) -> str:
-    """llms.txt: what a language model needs to use this service."""
-    # A suffix, or a page of a collection, gives in another form what a path above it gives.
+    """Return llms.txt, which tells a language model how to use this service."""
+    # A path with a file extension, or a page of a collection, returns another form of an earlier path.
     variants = {e.id for e in ENDPOINTS.values() if "." in e.path or e.path.startswith("/v1/geo/collections/")}
     listed = [e for e in ENDPOINTS.values() if e.paid or e.id not in variants]
     return html.render(
@@ -120,19 +120,19 @@ def llms(service: Service) -> str:
 
 
 def agents(service: Service) -> str:
-    """agents.txt: how programs that act for people may use this service."""
+    """Return agents.txt, the rules for programs that act for people."""
     settings, paid = service.settings, [e for e in ENDPOINTS.values() if e.paid]
     return html.render("agents.txt", base=settings.base_url, paid=paid, takes_payments=bool(settings.pay_to))
 
 
 def sitemap(service: Service) -> str:
-    """sitemap.xml: the map, the pages and the descriptions."""
+    """Return sitemap.xml with the map, the pages and the descriptions."""
     pages = ("/", "/docs", *(f"/docs/{page}" for page in DOC_PAGES), "/llms.txt", "/openapi.json", "/catalog")
     return _SITEMAP.format(urls="".join(f"<url><loc>{service.settings.base_url}{page}</loc></url>" for page in pages))
 
 
 def security(service: Service) -> str:
-    """security.txt: whom to tell of a weakness; it expires within half a year (RFC 9116 section 2.5.5)."""
+    """Return security.txt with the contact for vulnerabilities. It expires within half a year (RFC 9116, 2.5.5)."""
     contact = openapi.contact(service.settings)
     expires = clock.iso((clock.now() // DAY + 180) * DAY)
     canonical = f"{service.settings.base_url}/.well-known/security.txt"
@@ -142,7 +142,7 @@ def security(service: Service) -> str:
 def payable(service: Service) -> dict[str, Any]:
     """Return the body of both well-known x402 documents: URLs for older crawlers, requirements for newer ones.
 
-    If the operator takes no payments, nothing is listed. Prices are in the catalogue and in OpenAPI.
+    If the operator takes no payments, the lists are empty. Prices are in the catalogue and in OpenAPI.
     """
     settings = service.settings
     paid = [endpoint for endpoint in ENDPOINTS.values() if endpoint.paid and settings.pay_to]
@@ -167,7 +167,7 @@ def _item(settings: Settings, endpoint: Endpoint) -> dict[str, Any]:
 
 
 def linkset(service: Service) -> dict[str, Any]:
-    """The API catalogue (RFC 9727, RFC 9264)."""
+    """Return the API catalogue (RFC 9727, RFC 9264)."""
     base = service.settings.base_url
     targets = {
         "service-desc": ("/openapi.json", _JSON),

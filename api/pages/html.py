@@ -1,4 +1,4 @@
-"""HTML pages: templates, pages of the folder `docs`, what each kind of problem means, and the service as a Dataset."""
+"""Render HTML: templates, pages of the folder `docs`, problem types, and the service as a Dataset."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from warehouse.market.metrics import METRICS, PUBLIC
 from warehouse.market.zones import ZONES
 
 Answer = Callable[[Exception, HttpRequest], Response]
-"""What answers a failure."""
+"""A function that returns the response to an error."""
 
 TITLE = "Electricity Market Data Service"
 ABOUT = (
@@ -36,7 +36,7 @@ ABOUT = (
 FOLDER = Path(__file__).parent
 _PICTURE = re.compile(r"(!\[[^\]]*\])\(([\w-]+\.webp)\)")
 _LINK = re.compile(r"\[([^\]]+)\]\((?!https?:|data:|#|/|examples/)(?:([\w-]+)\.md(#[^)]*)?|[^)]*)\)")
-"""To a file of the repository."""
+"""A link to a file of the repository."""
 _ICON = (FOLDER / "map" / "icon.svg").read_bytes()
 SCRIPT = (FOLDER / "docs.js").read_text()
 _HASH = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
@@ -47,7 +47,7 @@ _REFERENCE = (
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 REFERENCE_HEADERS = [("Content-Security-Policy", _REFERENCE)]
-"""Its own script, named by hash, and calls of this service, nothing else."""
+"""Only the page's own script, which is named by hash, and calls of this service are allowed."""
 
 
 @cache
@@ -61,7 +61,7 @@ def _templates() -> Environment:
 
 
 def dataset(settings: Settings) -> dict[str, Any]:
-    """Return the JSON-LD of the service as a Dataset. Licences differ by zone: the catalogue holds each."""
+    """Return the JSON-LD of the service as a Dataset. Licences differ by zone and are in the catalogue."""
     base = settings.base_url
     return {
         "@context": "https://schema.org/",
@@ -92,7 +92,7 @@ def dataset(settings: Settings) -> dict[str, Any]:
 
 
 def head(settings: Settings, path: str) -> Markup:
-    """Return what the head of a page says to those who find it: its address, its words, and the Dataset behind it."""
+    """Return the metadata in the head of a page: its URL, its description and the JSON-LD Dataset."""
     address = escape(f"{settings.base_url}{path}")
     described = json.dumps(dataset(settings), ensure_ascii=False).replace("<", "\\u003c")
     return Markup(  # noqa: S704  escaped above
@@ -104,7 +104,7 @@ def head(settings: Settings, path: str) -> Markup:
 
 
 def for_browsers(failed: Answer) -> Answer:
-    """Return `failed` with its problems as pages where a browser asks, the same problem inside."""
+    """Return a function that calls `failed` and, if a browser sent the request, wraps the problem in a page."""
 
     def answer(error: Exception, request: HttpRequest) -> Response:
         response = failed(error, request)
@@ -123,24 +123,24 @@ def for_browsers(failed: Answer) -> Answer:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this folder with its values."""
+    """Render a template of this folder with the given values."""
     return _templates().get_template(template).render(**values)
 
 
 def problem(kind: ProblemKind, members: Mapping[str, Any] | None = None) -> str:
-    """The page of a kind of problem, or of the one with these members."""
+    """Return the page of a problem type, or of the problem with these JSON fields."""
     text = json.dumps(members, indent=2, ensure_ascii=False) if members else ""
     return render("problem.html", kind=kind, kinds=KINDS.values(), members=members, text=text)
 
 
 def doc_page(page: str, base_url: str) -> str:
-    """A page of the folder `docs`. The texts are our own: what HTML is in them may stay."""
+    """Return a page of the folder `docs`. Its texts are trusted, so HTML in them is kept."""
     markdown = MarkdownIt("commonmark").enable("table")
     text = _PICTURE.sub(_embedded, (guides.FOLDER / f"{page}.md").read_text())
     tokens = markdown.parse(_LINK.sub(_linked, text))
     for token, following in pairwise(tokens):
         if token.type == "heading_open":
-            # As links between the pages write it.
+            # Links between the pages use the same anchors.
             token.attrSet("id", re.sub(r"[^\w\- ]", "", following.content.lower()).strip().replace(" ", "-"))
     body = markdown.renderer.render(tokens, markdown.options, {})
     address = f"{base_url}/docs/{page}"
@@ -148,12 +148,12 @@ def doc_page(page: str, base_url: str) -> str:
 
 
 def _embedded(picture: re.Match[str]) -> str:
-    """Return a picture of the folder with its bytes in the page."""
+    """Return an image of the folder as a data URL in Markdown."""
     words, name = picture.groups()
     return f"{words}(data:image/webp;base64,{b64encode((guides.FOLDER / name).read_bytes()).decode()})"
 
 
 def _linked(link: re.Match[str]) -> str:
-    """A link to a neighbouring file as one to its page here; of what is no page here the words."""
+    """Turn a link to a neighbouring file into a link to its page. If it has no page, return the link's text."""
     words, page, place = link.groups()
     return f"[{words}](/docs/{page}{place or ''})" if page in guides.DOC_PAGES else words

@@ -1,4 +1,4 @@
-"""The page at `/`: the files of `api/pages/map`, held in memory and compressed once. Its figures come from the API."""
+"""Serve the page at `/` from the files of `api/pages/map`, read and compressed once. Its values come from the API."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _MEDIA = {
     ".svg": "image/svg+xml",
     "": "text/plain; charset=utf-8",
 }
-# Nothing inline and no other host; Leaflet and uPlot set styles by script, which 'self' allows.
+# Inline scripts and other hosts are not allowed. Leaflet and uPlot set styles by script, which 'self' allows.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'self'"
 )
 AS_FILES = "emds.static"
-"""Key in the WSGI environ of a request for the page that works from files, without the API. No client can set it."""
+"""The WSGI key that marks a request for the static page, which works without the API. Clients cannot set it."""
 
 _HTML_HEADERS = [("Cache-Control", "public, no-cache"), ("Vary", "Accept-Encoding"), ("Referrer-Policy", "same-origin")]
 
 
 def views(service: Service) -> tuple[View, View]:
-    """What answers `/` and `/map/{version}/{name}`: the files are read once, and their address changes with them.
+    """Return the views of `/` and `/map/{version}/{name}`. The files are read once, and their URLs change with them.
 
-    `/?embed` is the map alone, for a frame in another page: the origins of EMDS_ALLOWED_ORIGINS may show it. The page
-    for files carries its policy itself, and leaves out what needs the API.
+    `/?embed` shows only the map, for a frame in another page. The origins in EMDS_ALLOWED_ORIGINS may embed it. The
+    static page contains its own policy and omits the parts that need the API.
     """
     bodies = {str(path.relative_to(FOLDER)): path.read_bytes() for path in sorted(FOLDER.rglob("*")) if path.is_file()}
     digest = hashlib.sha256(b"".join(name.encode() + body for name, body in bodies.items())).hexdigest()[:12]
@@ -64,7 +64,7 @@ def views(service: Service) -> tuple[View, View]:
     def file(request: HttpRequest, version: str, name: str) -> Response:
         if name not in files:
             raise Problem("not-found", "The map page has no such file. Reload the page.")
-        # A page loaded before a release still finds its files, but caches do not keep them under the old address.
+        # A page loaded before a release still finds its files, but caches do not keep them under the old URL.
         caching = "public, max-age=31536000, immutable" if version == digest else "no-cache"
         headers = [("Cache-Control", caching), ("Vary", "Accept-Encoding")]
         return responses.document(request, files[name], _MEDIA[Path(name).suffix], headers)

@@ -1,8 +1,8 @@
-"""The reference page at `/docs`: the OpenAPI document in the order in which readers need it, with guides and zones.
+"""Render the reference at `/docs` from the OpenAPI document, in the order in which readers need it.
 
-What is one resource is one entry: its formats and older addresses are listed in it. Each operation is called in curl,
-Python, TypeScript, R and SQL (DuckDB): paid calls are samples, so that what is copied runs as it is, and keys are read
-from the environment variable `EMDS_KEY`.
+The page includes guides and zones. An entry is a resource and lists its formats and older URLs. Each operation is shown
+in curl, Python, TypeScript, R and SQL (DuckDB). Paid calls are samples, so that the copied code runs unchanged. Keys
+are read from the environment variable `EMDS_KEY`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LANGUAGES = ("curl", "Python", "TypeScript", "R", "SQL (DuckDB)")
 
 
 def render(settings: Settings, api: Json) -> str:
-    """The reference page of an OpenAPI document, one file that works offline."""
+    """Return the reference page of an OpenAPI document, a single file that works offline."""
     entries = _entries(api)
     groups = {
         tag["name"]: (tag["description"], [entry for entry in entries if entry["op"]["tags"] == [tag["name"]]])
@@ -36,7 +36,7 @@ def render(settings: Settings, api: Json) -> str:
         "docs.html",
         api=api,
         takes_payments=bool(settings.pay_to),
-        # One that operations share is only named by them.
+        # Operations refer to shared parameters by name.
         parameter=lambda own: api["components"]["parameters"][own["$ref"].rpartition("/")[2]] if "$ref" in own else own,
         groups=groups,
         everywhere=[*map(str, ANYWHERE)],
@@ -45,17 +45,17 @@ def render(settings: Settings, api: Json) -> str:
         examples=EXAMPLES,
         headings=_headings(),
         zones=list(ZONES.values()),
-        script=Markup(html.SCRIPT),  # noqa: S704 our own file
+        script=Markup(html.SCRIPT),  # noqa: S704  a file of this package
         head=html.head(settings, "/docs"),
     )
 
 
 def _entries(api: Json) -> list[Json]:
-    """The operations, those that give one resource in another format or at another address put together."""
+    """Return the operations. Other formats and URLs of the same resource are merged into its entry."""
     entries: dict[tuple[str, str], Json] = {}
     for path, methods in api["paths"].items():
         for method, op in methods.items():
-            stem = path.rpartition(".")[0] or path  # of a geo layer, whatever the format
+            stem = path.rpartition(".")[0] or path  # the path of a geo layer without its format
             is_layer = path.startswith("/v1/geo/") and stem in api["paths"]
             resource = (method, stem if is_layer else f"{op['tags'][0]}: {op['summary']}")
             entry = {"path": path, "method": method, "op": op, "id": op["operationId"], "also": []}
@@ -65,13 +65,13 @@ def _entries(api: Json) -> list[Json]:
 
 
 def _headings() -> dict[str, str]:
-    """What a page is about, for the search: its headings."""
+    """Return the headings of each page, for the search."""
     lines = {page: (FOLDER / f"{page}.md").read_text().splitlines() for page in DOC_PAGES}
     return {page: " ".join(line.lstrip("# ") for line in lines[page] if line[:1] == "#") for page in DOC_PAGES}
 
 
 def in_each_language(endpoint: Endpoint, base_url: str) -> dict[str, str]:
-    """The call by language; SQL can neither post nor delete."""
+    """Return the call by language. SQL cannot post or delete."""
     media, more = endpoint.media[0], {"sample": "true"} if endpoint.paid else {}
     more |= {"token": "TOKEN"} if "token" in endpoint.parameters else {}
     is_table = "text/csv" in endpoint.media and "time" in endpoint.parameters

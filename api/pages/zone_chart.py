@@ -1,4 +1,4 @@
-"""The chart in a zone's image: the hours of two days and those that are known ahead, as paths of an SVG."""
+"""Draw the chart in a zone's image, two days of hours and the known future hours, as SVG paths."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from warehouse.market.clock import DAY, HOUR, utc
 LEFT, RIGHT, TOP, BOTTOM = 54, 466, 56, 144
 """The edges of the chart in the image, in pixels."""
 _LABEL_S = 5 * HOUR
-"""The name of a day needs this much room before the right edge."""
+"""The time that the name of a day needs before the right edge."""
 _LABEL_PX = 12
-"""Levels that are nearer to each other have one label."""
+"""Levels that are closer than this share a label."""
 Pairs = Sequence[tuple[int, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneChart:
-    """Paths and labels in pixels of the image."""
+    """Paths and labels, in pixels of the image."""
 
     line: str
     ahead_line: str
     grid: str
     now: float
     ahead_width: float
-    """The width of what lies ahead of `now`."""
+    """The width of the part after `now`."""
     levels: tuple[tuple[float, str], ...]
     days: tuple[tuple[float, str], ...]
 
 
 def draw(figure: ZoneFigure) -> ZoneChart | None:
-    """Return the chart of a figure; None if fewer than two hours are known."""
+    """Return the chart of `figure`, None if fewer than two hours are known."""
     hour = figure.now - figure.now % HOUR
     actual = _known(figure.hours, hour - 2 * DAY + HOUR)
     beyond = _known(figure.ahead, hour + HOUR)
@@ -43,7 +43,7 @@ def draw(figure: ZoneFigure) -> ZoneChart | None:
         return None
     start, end = hour - 2 * DAY + HOUR, max(ts for ts, _ in (*actual, *beyond, (hour, 0))) + HOUR
     low, high = min(values), max(values)
-    # Demand does not start at zero: its swing is what the chart shows. A flat line lies in the middle.
+    # Demand does not start at zero, because the chart shows its variation. A flat line is in the middle.
     bottom, top = (low, high) if high > low else (low - 1, high + 1)
 
     def x(ts: int) -> float:
@@ -74,7 +74,7 @@ def draw(figure: ZoneFigure) -> ZoneChart | None:
 
 
 def _known(hours: Hours | None, start: int) -> Pairs:
-    """Return the pairs from a time on, without empty hours at the end."""
+    """Return the pairs from `start` (Unix seconds), without empty hours at the end."""
     pairs = [] if hours is None else hours.since(start)
     while pairs and pairs[-1][1] is None:
         pairs.pop()
@@ -82,11 +82,11 @@ def _known(hours: Hours | None, start: int) -> Pairs:
 
 
 def _runs(pairs: Pairs) -> list[list[tuple[int, int]]]:
-    """Return the parts of a series without a gap."""
+    """Split a series at its gaps and return the parts."""
     grouped = groupby(pairs, key=lambda pair: pair[1] is not None)
     return [[(ts, value) for ts, value in run if value is not None] for is_known, run in grouped if is_known]
 
 
 def _midnights(start: int, end: int, tz: ZoneInfo) -> list[int]:
-    """Return the times at which a civil day begins; clocks may be half an hour off UTC's hours."""
+    """Return the times at which a civil day begins. Offsets from UTC may include half an hour."""
     return [ts for ts in range(start + HOUR, end, HOUR // 2) if f"{utc(ts).astimezone(tz):%H:%M}" == "00:00"]

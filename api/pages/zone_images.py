@@ -1,4 +1,4 @@
-"""`/embed/{zone}.svg` and `/badge/{zone}.svg`: a zone's newest value as an image for other websites."""
+"""Serve `/embed/{zone}.svg` and `/badge/{zone}.svg`: a zone's newest value as an image for other websites."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from warehouse.market.metrics import BY_PATH
 
 MEDIA = "image/svg+xml"
 CACHED = "public, max-age=300"
-# No script, nothing from elsewhere, and any page may frame it.
+# The image has no scripts and loads nothing from other hosts. Any page may frame it.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *"
 _CREDIT_TOP = 162
 _CREDIT_CHARACTERS = 94
-"""A line of small letters in an image of 480 pixels."""
+"""The characters per line of small text in an image of 480 pixels."""
 _CHARACTER_PX = 6.7
-"""The mean width of a letter in a badge."""
+"""The mean width of a character in a badge."""
 _MARGINS_PX = 12
 
 
 def embed(figure: ZoneFigure) -> str:
-    """Return an image of 480 pixels: the value, two days of hours, what is known ahead, and the attribution."""
+    """Return an image of 480 pixels: the value, a chart of two days and the future hours, and the attribution."""
     chart = None if figure.value is None else zone_chart.draw(figure)
     top = _CREDIT_TOP if chart else 80
     credit = textwrap.wrap(figure.attribution, _CREDIT_CHARACTERS)
@@ -39,7 +39,7 @@ def embed(figure: ZoneFigure) -> str:
 
 
 def badge(figure: ZoneFigure) -> str:
-    """Return an image of one line: the zone, the metric, and the value with its time."""
+    """Return a single-line image: the zone, the metric, and the value with its time."""
     label, text = f"{figure.zone} {figure.metric}", "not available"
     if figure.value is not None:
         text = f"{figure.quantity}, {figure.when}{', simulated' if figure.simulated else ''}"
