@@ -98,44 +98,49 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "withheld": ("Whether the data is excluded from every response.", "flag"),
     "title": ("Title.", "text"),
     "metric": ("Metric of the rows.", "metric"),
-    "market": ("`day_ahead` where the auction was asked for; absent for the headline price.", text(const="day_ahead")),
+    "market": ("`day_ahead` for rows of the day-ahead auction; absent for the headline price.",
+     text(const="day_ahead")),
     "value": ("Value in `unit`. For interchange, positive values are net imports. Prices can be negative.", "number"),
     "unit": ("`MW`, `%`, `gCO2/kWh`, or a currency per MWh such as `EUR/MWh`.", "text"),
     "ts": ("Start of the interval, Unix seconds UTC.", "instant"),
-    "date": ("The civil day on which a mean's day, week, month or year begins; only there.", text(format="date")),
+    "date": ("Civil day on which the day, week, month or year of a mean starts; only for means.", text(format="date")),
     "time": (
-        "`ts` as RFC 3339, in UTC or civil time with its offset; only with `time=`. A timestamp in Parquet and Arrow.",
+        "`ts` as RFC 3339, in UTC or civil time with offset; only with `time=`. A timestamp in Parquet and Arrow.",
         text(format="date-time")),
     "resolution": ("Length of the interval.", "resolution"),
     "fuel": ("Fuel or energy source.", "fuel"),
-    "counterparty": ("The other side of the border: a zone id, or the name of an area that is none.", "text?"),
-    "link": ("Id in `/v1/geo/interconnectors`; null where only the border's total is published.", "text?"),
+    "counterparty": ("The other side of the border: a zone ID, or the name of an area outside the covered zones.",
+     "text?"),
+    "link": ("ID in `/v1/geo/interconnectors`; null if only the total of the border is published.", "text?"),
     "source": ("Source code.", "text"),
-    "sources": ("Codes of the sources of the window's rows; rows name theirs where there are several.", listed("text")),
-    "feed": ("Id of the feed.", "text"),
+    "sources": ("Codes of the sources of the rows. If there are several, each row names its own.", listed("text")),
+    "feed": ("Feed ID.", "text"),
     "hub": ("Node, hub or region of a price; empty for other metrics.", "text"),
     "basis": (
-        "What says when it was published: `body` (the answer), `name` (of the file), or `fetched`: nothing, so "
-        "it is when this service asked.",
+        "Origin of the publication time: `body` (a field of the response), `name` (the file name) or `fetched` (the "
+        "time of the fetch).",
         choice(*get_args(Basis))),
-    "samples": ("Rows in the mean.", "whole"),
-    "coverage": ("Share of the time that rows cover, 0 to 1.", "fraction"),
-    "start": ("Start, inclusive, Unix seconds.", "instant"),
-    "end": ("End, exclusive, Unix seconds.", "instant"),
-    "interval": ("Of means: UTC hours, civil days, ISO weeks, months or years; else absent.", choice(*LONGEST)),
-    "as_of": ("Unix seconds: the rows as this service knew them then; at least ten seconds ago.", "instant"),
+    "samples": ("Number of rows in the mean.", "whole"),
+    "coverage": ("Fraction of the time that rows cover, 0 to 1.", "fraction"),
+    "start": ("Start, included, Unix seconds.", "instant"),
+    "end": ("End, excluded, Unix seconds.", "instant"),
+    "interval": ("Interval of means: UTC hours, civil days, ISO weeks, months or years. Absent for original rows.",
+     choice(*LONGEST)),
+    "as_of": ("Time at which these rows were known, Unix seconds; at least ten seconds ago.", "instant"),
     "known_since": (
-        "Unix seconds; given if `as_of` is earlier and a month of the window was restored from raw responses. Older "
-        "versions of that month are lost: it has no rows, and no gap is listed in it.",
+        "Time of the oldest raw response, Unix seconds. Present if `as_of` is earlier and a month was restored from "
+         "raw "
+        "responses. That month then has no rows and no listed gaps.",
         "instant",
     ),
     "filling": ("Progress of the first fill; present until the fill of the zone is complete.", "FillProgress"),
     "count": ("Number of rows, files or entries in this response.", "whole"),
     "truncated": (
-        "Whether rows were left out: `start` and `end` then bound those that are here, and `Link: rel=next` goes on "
-        "exactly there.", "flag"),
-    "cursor_only": ("Only where `limit` cuts an instant: the cursor in `Link` goes on, or a higher `limit`.", "flag"),
-    "gaps_truncated": ("Always true, where there are more holes than are listed; else absent.", "flag"),
+        "Whether rows were left out. `start` and `end` then enclose the returned rows, and `Link: rel=next` continues "
+        "after them.", "flag"),
+    "cursor_only": ("Present if `limit` cuts the rows of one time. Use the cursor in `Link`, or a higher `limit`.",
+     "flag"),
+    "gaps_truncated": ("Always true if present: there are more gaps than are listed.", "flag"),
     "metrics": ("Newest values by metric. Metrics without rows are absent.", keyed("MetricValue", "metric")),
     "generation_mix": ("Newest generation by fuel; absent if the zone publishes none.", "GenerationMix"),
     "expected_by": ("Time by which a newer value is due, Unix seconds, from the feed's schedule and grace.", "instant"),
@@ -143,8 +148,8 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "valid_until": (
         "Time until which nothing newer is due, Unix seconds. Later responses carry `X-EMDS-Stale: true`.", "instant"),
     "generated": ("Time when the document was built, Unix seconds.", "instant"),
-    "rounded": ("Always true: whole currency units, 100 MW, 10 g. The snapshot has exact figures.", "flag"),
-    "simulated": ("Whether the figures are simulated, not market data.", "flag"),
+    "rounded": ("Always true: whole currency units, 100 MW, 10 g. The snapshot has exact values.", "flag"),
+    "simulated": ("Whether the data is simulated, not market data.", "flag"),
     "sample": ("Always true if present: the response is a sample.", "flag"),
     "attribution": ("Attribution. Show it wherever you show the data.", "text"),
     "license": ("Licence under which the data may be redistributed.", "text"),
@@ -157,21 +162,21 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "p90": ("Value below which the series was for 90% of the time.", "number"),
     "median": ("Median; null without rows.", "number?"),
     "p95": ("95th percentile; null without rows.", "number?"),
-    "vs_horizon_mean": ("Mean less the horizon's mean, in the unit of the values.", "number"),
+    "vs_horizon_mean": ("Mean minus the horizon mean, in the unit of the values.", "number"),
     "vs_horizon_mean_pct": (
-        "The same as a percentage of the horizon's mean; null if the mean is negative or the horizon's is below 1.",
+        "The same as a percentage of the horizon mean; null if the mean is negative or the horizon mean is below 1.",
         "number?"),
     "step": ("Seconds between two values.", "whole"),
-    "rows": ("Rows behind these figures.", "whole"),
+    "rows": ("Number of rows that were measured.", "whole"),
     "month": ("UTC month, `YYYY-MM`.", text(pattern="^[0-9]{4}-[0-9]{2}$")),
-    "api_key": ("The key. Shown once: only its SHA-256 is kept.", text(pattern=KEY_PATTERN)),
-    "email": ("The address that the key belongs to.", "text"),
-    "confirmed": ("Whether the address was confirmed by the link in the mail.", "flag"),
+    "api_key": ("The key. It is shown once, because only its SHA-256 is stored.", text(pattern=KEY_PATTERN)),
+    "email": ("E-mail address of the key.", "text"),
+    "confirmed": ("Whether the e-mail address was confirmed.", "flag"),
     "next_step": ("If `confirmed` is false: how to confirm the key.", "text"),
-    "detail": ("What was wrong, and what is allowed.", "text"),
+    "detail": ("What is wrong, and what is allowed.", "text"),
 }
 # fmt: on
-"""Meaning and type of members that several answers have, by name."""
+"""Meaning and type of the fields that several responses share, by name."""
 
 
 def record(*members: Member, closed: bool = False) -> Schema:
