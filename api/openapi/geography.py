@@ -169,7 +169,7 @@ GEOGRAPHY: dict[str, Schema] = {
             "unit", ("hours", "Means of the last hours.", _MEANS), ("days", "Means of the last days.", _MEANS),
             ("day_ahead?", "Day-ahead prices of the last days and the next, if `hours` are real-time prices.", _MEANS),
             ("forecast", "The operator's forecast for up to two days ahead; null if there is none.",
-             or_null(record(("published_at", "Time when the newest forecast was published, Unix seconds.", "instant"), *_STEPS)))))),
+             or_null(record(("published_at", "Time of the newest publication, Unix seconds.", "instant"), *_STEPS)))))),
         ("mix", "Generation by fuel over the last hours; null if the zone has no data.", _PARTS),
         ("borders", "Net import by border over the last hours; null without data.", _PARTS),
         ("wind_solar", "Forecast share of wind and solar in demand, hour by hour; null if it is unknown.",

@@ -158,11 +158,8 @@ SCHEMAS: dict[str, Schema] = {
         ("mae_by_hour", "For metrics of windows: `mae` 1, 2, ... 48 hours ahead, if known.", listed("number?"))),
     "Subscription": record(*_URL_EVENTS, ("zones?", *_OF_ZONES), ("threshold?", *_THRESHOLD), closed=True),
     "Webhook": record(*_WEBHOOK),
-    ""
-     ""
-      ""
-       ""
-        "NewWebhook": record(*_WEBHOOK, ("secret", "Secret that signs every message (Standard Webhooks). Shown once.", "text")),
+    "NewWebhook": record(
+        *_WEBHOOK, ("secret", "Secret that signs every message (Standard Webhooks). Shown once.", "text")),
     "Webhooks": record("count", ("webhooks", "Webhooks, oldest first.", listed("Webhook"))),
     "TestedWebhook": record(
         ("id", "Webhook ID.", "text"),
