@@ -1,16 +1,16 @@
-"""ENTSO-E's File Library: monthly files of prices, load, flows and mix of all Europe, a way around the Web API.
+"""Serve ENTSO-E's File Library: monthly files of prices, load, flows and mix of all Europe, besides the Web API.
 
-The figures are those of the Web API, from the same data base. Traps:
-- Folder names carry a version that rises (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, requested first,
-  names the files of each month and when each was exported: a file that did not change is not requested again.
-- The log names files without folder and suffix: `2026_07_EnergyPrices_12.1.D_r3.1` is `EnergyPrices_12.1.D_r3.1/` and
-  the name with `.csv`. A log of another data set has a column `folder_name`; both forms are read.
-- Files are tab-separated, with a BOM, and hold all Europe: read line by line, never whole.
-- `DateTime(UTC)` is the interval's start. Every interval is there; no curve is to be expanded.
-- An area may come twice, as zone and as country: only rows whose AreaTypeCode has BZN count.
-- A key may come more than once: the newest UpdateTime counts.
-- Output and consumption of a production type are two columns of one row; what they mean: see `entsoe.mix`.
-- Of prices only the day-ahead auction (Sequence blank or 1) counts.
+The values are those of the Web API, from the same database. Traps:
+- Folder names carry a version that increases (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, requested
+  first, names the files of each month with their export times. An unchanged file is not requested again.
+- The log names files without folder and extension: `2026_07_EnergyPrices_12.1.D_r3.1` is `EnergyPrices_12.1.D_r3.1/`
+  and the name with `.csv`. A log of another data set has a column `folder_name`, and both forms are read.
+- Files are tab-separated with a BOM and cover all Europe, so they are read line by line, never whole.
+- `DateTime(UTC)` is the interval's start. Every interval is present, and no curve needs expanding.
+- An area may appear twice, as zone and as country. Only rows whose AreaTypeCode has BZN are used.
+- A key may be repeated, and the newest UpdateTime is used.
+- Output and consumption of a production type are two columns of one row. For their meaning see `entsoe.mix`.
+- Only prices of the day-ahead auction (Sequence blank or 1) are used.
 - The account's password expires every 183 days.
 """
 
@@ -49,7 +49,7 @@ PRODUCTS = {
     "entsoe_files.flows": "PhysicalFlows_12.1.G",
     "entsoe_files.mix": "AggregatedGenerationPerType_16.1.B_C",
 }
-"""Feed -> how its folders and files are called, but for the version."""
+"""Feed -> the names of its folders and files, without the version."""
 PRODUCTION_TYPES = {
     "Biomass": "B01",
     "Fossil Brown coal/Lignite": "B02",
@@ -77,12 +77,12 @@ PRODUCTION_TYPES = {
 """ProductionType -> the psrType of the Web API. The Library has spelt run-of-river both ways."""
 SECRETS = (Secret("entsoe_files", "", ("ENTSOE_USERNAME", "ENTSOE_PASSWORD")),)
 _Name = tuple[str, str]
-"""What a series is called: zone and unit, two areas, or zone and production type."""
+"""The name of a series: zone and unit, two areas, or zone and production type."""
 _STAMP, _RESOLUTION, _UPDATE = "DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)"
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows of the day-ahead auction in our zones."""
+    """Return `price` rows of the day-ahead auction in the covered zones. Raises FeedChanged."""
     newest = _Newest()
     names = (
         *("AreaCode", "AreaTypeCode", "ContractType", "Sequence"),
@@ -99,7 +99,7 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """`demand` rows of our zones, MW."""
+    """Return `demand` rows of the covered zones, MW."""
     newest = _Newest()
     names = ("AreaCode", "AreaTypeCode", "TotalLoad[MW]", _STAMP, _RESOLUTION, _UPDATE)
     for area, kinds, load, *when in _cells(body, *names):
@@ -110,7 +110,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """One-way `interchange` rows of our zones' borders, MW; `link` is the way until `combine`."""
+    """Return one-way `interchange` rows of the covered zones' borders, MW. `link` is the direction until `combine`."""
     newest = _Newest()
     names = (
         *("OutAreaCode", "OutAreaTypeCode", "InAreaCode", "InAreaTypeCode", "Flow[MW]"),
@@ -129,7 +129,7 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 
 def parse_mix(body: bytes, request: Request) -> Rows:
-    """Return the `mix` rows of our zones, MW. Raises FeedChanged, NotPublished."""
+    """Return the `mix` rows of the covered zones, MW. Raises FeedChanged, NotPublished."""
     newest = _Newest()
     names = (
         *("AreaCode", "AreaTypeCode", "ProductionType", "ActualGenerationOutput[MW]", "ActualConsumption[MW]"),
@@ -150,7 +150,7 @@ def parse_mix(body: bytes, request: Request) -> Rows:
 
 
 class _Newest:
-    """The readings of the newest update for each series, instant and resolution; a blank cell is no reading."""
+    """The newest update of each series, time and resolution. A blank cell is a missing reading."""
 
     def __init__(self) -> None:
         self._cells: dict[tuple[_Name, int, str], tuple[str, tuple[str, ...]]] = {}
@@ -163,7 +163,7 @@ class _Newest:
             self._cells[key] = update, cells
 
     def by_series(self, column: int = 0) -> dict[tuple[_Name, str], Columns]:
-        """Return instants and values of each series and resolution, by one of the columns of cells."""
+        """Return times and values of each series and resolution, by one of the columns of cells."""
         series: dict[tuple[_Name, str], tuple[list[int], list[str]]] = {}
         for (name, ts, resolution), (_, cells) in self._cells.items():
             if cells[column]:
@@ -173,7 +173,7 @@ class _Newest:
         return {key: (stamps, floats(texts, "value")) for key, (stamps, texts) in series.items()}
 
     def rows_of(self, metric: Metric) -> Rows:
-        """The rows of a metric whose series are zones and units."""
+        """Return the rows of a metric whose series are zones and units."""
         rows = Rows()
         for ((zone, unit), resolution), readings in self.by_series().items():
             rows.extend(SeriesKey(zone, metric, unit, resolution), *readings)
@@ -181,7 +181,7 @@ class _Newest:
 
 
 def _cells(body: bytes, *names: str) -> Iterator[tuple[str, ...]]:
-    """The named cells of every line that holds one of our areas. Raises FeedChanged for a new header and a cut body."""
+    """Yield the named cells of lines with a covered area. Raises FeedChanged for a new header and a truncated body."""
     lines = lines_of(body)
     header = next(lines, "").rstrip("\n").split("\t")
     named = itemgetter(*columns(header, *names))
@@ -198,7 +198,7 @@ def _cells(body: bytes, *names: str) -> Iterator[tuple[str, ...]]:
 
 
 def follow(log: bytes, request: Request) -> list[Request]:
-    """Return the requests for the files of the months that the days lie in, by the export log."""
+    """Return the requests for the files of the months that the days overlap, by the export log."""
     if request.kind != "listing":
         return []
     product = PRODUCTS[request.feed]
@@ -216,14 +216,14 @@ def follow(log: bytes, request: Request) -> list[Request]:
     questions = []
     for key in wanted:
         folder, name, exported = files[key]
-        # The fragment is never sent: it tells one export from the next, and an export never changes.
+        # The fragment is never sent. It distinguishes exports, and an export never changes.
         fragment, days = f"#{name}@{exported.replace(' ', 'T')}", [day for day in asked if key in _months_of(day)]
         questions.append(_download(request.feed, f"/{TOP}/{folder}/", name, days, fragment))
     return questions
 
 
 def _logged_files(log: bytes) -> Iterator[list[str]]:
-    """Yield each file's folder, name, year, month, and when it was exported. Raises FeedChanged."""
+    """Yield each file's folder, name, year, month, and export time. Raises FeedChanged."""
     lines = lines_of(log)
     header = next(lines, "").rstrip("\n").split("\t")
     columns(header, "file_name", "year", "month", "export_time(UTC)")
@@ -238,17 +238,17 @@ def _logged_files(log: bytes) -> Iterator[list[str]]:
 
 
 def _version(folder: str) -> list[int]:
-    """`..._r3.1` -> 3, 1."""
+    """Return the numbers of a folder's version: 3, 1 for `..._r3.1`."""
     return [int(part) for part in folder.rpartition("_r")[2].split(".") if part.isdigit()]
 
 
 def _months_of(day: MarketDay) -> set[tuple[int, int]]:
-    """The UTC months that a market day overlaps."""
+    """Return the UTC months that a market day overlaps."""
     return {(utc(ts).year, utc(ts).month) for ts in (day.start, day.end - 1)}
 
 
 def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], fragment: str = "") -> Request:
-    """The question for a file, or for the export log, which changes and leads to files."""
+    """Return the request for a file, or for the export log, which changes and leads to files."""
     body = {"folder": folder, "filename": name, "topLevelFolder": TOP, "downloadAsZip": True}
     return Request(
         feed,
@@ -266,7 +266,7 @@ def _download(feed: str, folder: str, name: str, days: Sequence[MarketDay], frag
 
 
 def _requests(feed: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The export log, which leads to the files."""
+    """Return the request for the export log, which leads to the files."""
     return [_download(feed, f"/{TOP}/", LOG, sorted(set(days)))] if days else []
 
 

@@ -1,7 +1,8 @@
-"""ENTSO-E's documents: acknowledgements by type, TimeSeries by local name, Periods as columns of instants and values.
+"""Read ENTSO-E's documents: acknowledgements by type, TimeSeries by local name, Periods as columns of times and values.
 
-A Point has only its position. Under curveType A03 a missing position repeats the last one given, up to the Period's own
-end; under A01 it is missing. Nothing is filled before the first Point. Namespaces differ by year and mean nothing.
+A Point has only its position. Under curveType A03 a missing position repeats the last given value, up to the Period's
+own end. Under A01 it is missing. Positions before the first Point are never filled. Namespaces differ by year and are
+ignored.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from warehouse.errors import CredentialsMissing, FeedChanged, FeedUnavailable, N
 
 TOKEN = "ENTSOE_API_TOKEN"  # noqa: S105  the variable's name
 BAN_SECONDS = 600.0
-"""How long an address is banned after more than 400 requests a minute."""
+"""How long an address is banned after more than 400 requests per minute, in seconds."""
 STEPS = {"PT15M": 900, "PT30M": 1800, "PT60M": 3600}
 RESOLUTIONS = {"PT15M": "15m", "PT30M": "30m", "PT60M": "1h"}
 LONGEST_PERIOD = 40_000
-"""Points: a year of quarter hours has 35 136."""
+"""The maximum number of points: a year of quarter hours has 35 136."""
 
 _REFUSED = re.compile(r"authentication failed|invalid (security )?token|unauthori[sz]ed", re.IGNORECASE)
 _NOTHING = re.compile(r"no matching data found", re.IGNORECASE)
@@ -40,13 +41,13 @@ class Series:
     periods: tuple[Any, ...]
 
     def need(self, name: str, value: str) -> None:
-        """Raises FeedChanged unless the element says that."""
+        """Raise FeedChanged unless the element `name` has this value."""
         if self.texts.get(name) != value:
             raise FeedChanged(f"unexpected {name} {self.texts.get(name, 'missing')[:40]!r}; expected {value}")
 
 
 def series_of(body: bytes, kind: str, process: str | None = None) -> Iterator[Series]:
-    """The TimeSeries of a document of that type and process. Raises what the body means where it is none."""
+    """Yield the TimeSeries of a document of that type and process. Raises the error that any other body means."""
     parts = [content for _, content in unzipped(body)] if is_zip(body) else [body]
     for part in parts:
         for element in _document(part, kind, process):
@@ -84,7 +85,7 @@ def _series(element: Any) -> Series:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What a Period says of itself: Unix seconds and its resolution's own spelling."""
+    """The bounds of a Period in Unix seconds, and its resolution as spelled."""
 
     start: int
     end: int
@@ -92,7 +93,7 @@ class Interval:
 
 
 def interval_of(period: Any) -> Interval:
-    """Raises FeedChanged for a Period without bounds or one that ends before it starts."""
+    """Return the interval of a Period. Raises FeedChanged if it has no bounds or ends before it starts."""
     start, end = (_text(period, f"{{*}}timeInterval/{{*}}{name}") for name in ("start", "end"))
     interval = Interval(utc_stamp(start), utc_stamp(end), _text(period, "{*}resolution"))
     if interval.end <= interval.start:
@@ -108,7 +109,7 @@ def _text(element: Any, path: str) -> str:
 
 
 def column(period: Any, interval: Interval, value: str, curve: str | None) -> tuple[list[int], list[float]]:
-    """Interval starts and values of a Period of quarter hours, half hours or hours. Raises FeedChanged."""
+    """Return interval starts and values of a Period of quarter hours, half hours or hours. Raises FeedChanged."""
     step = STEPS.get(interval.resolution)
     if step is None:
         raise FeedChanged(f"unknown resolution {interval.resolution[:20]!r}")
@@ -123,7 +124,10 @@ def column(period: Any, interval: Interval, value: str, curve: str | None) -> tu
 
 
 def spread(period: Any, value: str, curve: str | None, count: int) -> tuple[Sequence[int], list[float]]:
-    """The places 1..count with a value, and the values. Raises FeedChanged for a place outside or with two values."""
+    """Return the positions 1..`count` with a value, and the values.
+
+    Raises FeedChanged for a position outside or with two values.
+    """
     if curve not in ("A01", "A03"):
         raise FeedChanged(f"unexpected curveType {str(curve)[:20]!r}")
     places, values = _points(period, value)
@@ -146,7 +150,7 @@ def spread(period: Any, value: str, curve: str | None, count: int) -> tuple[Sequ
 
 
 def _points(period: Any, value: str) -> tuple[list[int], list[float]]:
-    """Positions and values as they stand. All Points of a Period are built like its first."""
+    """Return positions and values as given. All Points of a Period have the structure of the first."""
     points = period.findall("{*}Point")
     if not points:
         return [], []
@@ -163,7 +167,7 @@ def _points(period: Any, value: str) -> tuple[list[int], list[float]]:
 
 
 def _refuse(root: Any) -> NoReturn:
-    """Raises what an acknowledgement's reasons mean; 999 without a known text is no data."""
+    """Raise the error that an acknowledgement's reasons mean. 999 without a known text means no data."""
     codes = [(reason.findtext("{*}code") or "").strip() for reason in root.iterfind("{*}Reason")]
     text = " ".join(" ".join((reason.findtext("{*}text") or "").split()) for reason in root.iterfind("{*}Reason"))
     reason = f"{'/'.join(codes)}: {text}"[:300]

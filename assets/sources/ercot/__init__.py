@@ -1,14 +1,14 @@
-"""ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties.
+"""Serve ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties.
 
-What a dashboard's epoch means differs from one to the next:
-- `supply-demand` (five-minute demand): the reading's own instant, which begins its row. Rows run from 00:00 on, and
-  over 15 hours of 2026-09-26 they fit the hourly system load of `system-wide-demand` to 51 MW (root mean square) as
-  interval starts, to 64 MW as instants, to 176 MW as interval ends.
+The meaning of a dashboard's epoch differs:
+- `supply-demand` (five-minute demand): the reading's own time, which begins its row. Rows start at 00:00. Over 15 hours
+  of 2026-09-26 they fit the hourly system load of `system-wide-demand` to 51 MW (root mean square) as interval starts.
+  They fit to 64 MW as instants and 176 MW as interval ends.
 - `system-wide-demand` (hours) and `system-wide-prices`: the interval's end.
 - `dc-tie-flows`: an instant.
 
-A dashboard's `lastUpdated` is its own clock: what begins later has not been measured, whatever its forecast flag says.
-The dashboards' former names (loadForecastVsActual, systemWidePrices, rtsyscond) redirect to these; both shapes are
+A dashboard's `lastUpdated` is its own clock. Later intervals are not measured yet, whatever their forecast flag. The
+dashboards' former names (loadForecastVsActual, systemWidePrices, rtsyscond) redirect to these, and both formats are
 read.
 """
 
@@ -36,7 +36,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 HUB = "HB_HUBAVG"
 DASHBOARDS = "https://www.ercot.com/api/1/services/read/dashboards"
 SEEN = date(2023, 2, 1)
-"""The oldest dashboard that we know of; they hold a day or two and say nothing of their own beginning."""
+"""The day of the oldest known dashboard. Dashboards cover a day or two and do not state their start."""
 MEXICO = AMERICAN["CEN"]
 TIES = {
     "dcE": ("US-SPP", "spp-ercot-east"),
@@ -45,27 +45,27 @@ TIES = {
     "dcR": (MEXICO, "DC_R"),
     "dcS": (MEXICO, "DC_S"),
 }
-"""DC tie -> what lies beyond it, and the link's id: East, North, Laredo, Railroad, Eagle Pass."""
+"""DC tie -> the area beyond it and the link's id: East, North, Laredo, Railroad, Eagle Pass."""
 DC_TIES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, costs="total")
 """A new member may be the sum of known ties."""
 ALWAYS = frozenset(TIES) - {"dcS"}
-"""Eagle Pass is retired and no longer in the feed: the net is whole without it, not without the others."""
+"""Eagle Pass is retired and no longer in the feed. The net is complete without it, but not without the others."""
 
 MOST_BETWEEN = 30
-"""The readings of five minutes, one every ten seconds, of which one is at a five-minute instant."""
+"""The ten-second readings of five minutes, only one of them at a five-minute instant."""
 
 _NOT_YET = "after the dashboard's own time"
 _OFFSET = re.compile(r"[+-]\d{4}$", re.ASCII)
 
 
 def dashboard(feed: str, name: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One request whatever the days: a dashboard holds the running day, some of them yesterday too."""
+    """Return one request whatever the days: a dashboard covers the current day, and some of them yesterday."""
     wanted = tuple(sorted({d.day for d in days}))
     return [Request(feed, f"{DASHBOARDS}/{name}.json", days=wanted, ext="json")] if wanted else []
 
 
 def parse_prices(body: bytes, request: Request) -> Rows:
-    """Today's 15-minute real-time and hourly day-ahead prices of the hub average."""
+    """Return today's 15-minute real-time and hourly day-ahead prices of the hub average."""
     answer = json_of(body)
     rows = Rows()
     for name, metric, resolution in (("rtSppData", Metric.PRICE, "15m"), ("damSppData", Metric.PRICE_DAY_AHEAD, "1h")):
@@ -76,7 +76,7 @@ def parse_prices(body: bytes, request: Request) -> Rows:
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """Five-minute demand so far today; rows flagged as forecast are left."""
+    """Return today's five-minute demand so far, without rows flagged as forecast."""
     answer = json_of(body)
     readings = member(answer, "data", list)
     if not readings:
@@ -95,7 +95,7 @@ def _is_forecast(row: object) -> bool:
 
 
 def parse_load_hourly(body: bytes, request: Request) -> Rows:
-    """Hourly demand of yesterday and of today's hours that are over, and ERCOT's current forecast of those ahead.
+    """Return hourly demand of yesterday and of today's past hours, and ERCOT's current forecast of the next hours.
 
     `dayAheadForecast` beside it is an older product.
     """
@@ -128,13 +128,13 @@ def _load_hours(answer: object) -> Rows:
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
-    """Either demand dashboard: the five-minute one has `data`, the hourly one its days by name."""
+    """Return the rows of either demand dashboard: five-minute ones have `data`, hourly ones their days by name."""
     answer = json_of(body)
     return parse_load(body, request) if isinstance(answer, dict) and "data" in answer else _load_hours(answer)
 
 
 def _updated(answer: object) -> float:
-    """When a dashboard was made, Unix seconds; endless where it does not say so with its offset, as until 2023."""
+    """Return when a dashboard was generated (Unix seconds), or infinity without an offset, as until 2023."""
     text = str(answer.get("lastUpdated", "")) if isinstance(answer, dict) else ""
     return iso_instant(text) if _OFFSET.search(text) else inf
 
@@ -142,7 +142,7 @@ def _updated(answer: object) -> float:
 def _extend(
     rows: Rows, key: SeriesKey, readings: list[Any], stamp: str, value: str, after_start: int, until: float
 ) -> None:
-    """Adds the readings that begin by `until`; a stamp is an epoch so many seconds after the interval's start."""
+    """Add the readings that begin by `until`. A stamp is an epoch `after_start` seconds after the interval's start."""
     step = RESOLUTIONS[key.resolution]
     starts: list[int] = []
     values: list[float] = []
@@ -163,7 +163,7 @@ def _extend(
 
 
 def parse_dc_ties(body: bytes, request: Request) -> Rows:
-    """The five-minute instants of the ten-second flows, each tie and their net; there minus is import, here plus."""
+    """Return each tie's flow and their net at five-minute instants, positive into ERCOT (the reverse of its sign)."""
     answer = json_of(body)
     readings = member(answer, "data", list)
     if not readings:
@@ -186,9 +186,9 @@ def parse_dc_ties(body: bytes, request: Request) -> Rows:
 
 
 def _five_minute_flows(readings: list[Any], rows: Rows, until: float) -> Iterator[tuple[int, dict[str, float], bool]]:
-    """Instants on the five minutes up to `until`, the net imports by tie, and whether that is all of them.
+    """Yield five-minute instants up to `until`, the net imports by tie, and whether all ties are present.
 
-    Those between and after are counted as dropped. A tie that is named has a part in the net, also a retired one.
+    Other instants are counted as dropped. A named tie has a part in the net, even a retired one.
     """
     for entry in readings:
         # rtsyscond.json, this dashboard's former name, had its epoch under `interval`.
@@ -229,8 +229,8 @@ SOURCE = Source(
             metrics=(Metric.PRICE,),
             resolution="15m",
             since=prices.ARCHIVED_SINCE,
-            # Out minutes after each quarter, but a day is a listing and 96 zips, and `system_wide_prices` has today in
-            # 35 kB: whole days are asked for, once a day, and none is late before that has happened.
+            # Published minutes after each quarter, but a day is a listing and 96 zips, and `system_wide_prices` has
+            # today in 35 kB. Whole days are therefore fetched once a day, and none is late before that.
             publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
             requests=partial(prices.requests, prices.REAL_TIME, HUB),
             parse=partial(prices.parse, prices.REAL_TIME, HUB),

@@ -1,9 +1,9 @@
-"""ERCOT settlement point prices: keyless listings of zips, and the keyed API for days that these no longer hold.
+"""Fetch ERCOT settlement point prices: keyless listings of zips, and the keyed API for earlier days.
 
 The listings (https://www.ercot.com/mp/data-products/data-product-details?id=NP6-905-CD and ...?id=NP4-190-CD) keep some
-5 days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) answers from its
-activation on 2023-12-11, and its archive gives the files of the days before, from 2021-02 on: a question for each, 96 a
-day in real time. Older prices exist as yearly workbooks (reports 13060 and 13061), which are not read here.
+5 days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) covers days since its
+activation on 2023-12-11. Its archive has the files of earlier days, since 2021-02: each needs a request, 96 per day in
+real time. Older prices exist as yearly workbooks (reports 13060 and 13061), which are not read here.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ LISTING = "https://www.ercot.com/misapp/servlets/IceDocListJsonWS"
 DOWNLOAD = "https://www.ercot.com/misdownload/servlets/mirDownload"
 KEYED = "https://api.ercot.com/api/public-reports"
 KEYED_SINCE = date(2023, 12, 11)
-"""The first delivery day that the keyed API answers for."""
+"""The first delivery day that the keyed API covers."""
 ARCHIVE = f"{KEYED}/archive"
 ARCHIVED_SINCE = date(2021, 2, 1)
-"""The first delivery day of which the archive has files."""
+"""The first delivery day with files in the archive."""
 LONGEST = 31
-"""Days a keyed request."""
+"""Days per keyed request."""
 SECRETS = (
     Secret("header", "Ocp-Apim-Subscription-Key", ("ERCOT_API_KEY",)),
     Secret("ercot", "", ("ERCOT_USERNAME", "ERCOT_PASSWORD")),
 )
 FLAGS = {"N": False, "Y": True, "FALSE": False, "TRUE": True}
-"""DSTFlag, since 2026 also RepeatedHourFlag: true on the second, standard-time pass of the repeated hour."""
+"""DSTFlag, since 2026 also RepeatedHourFlag: true in the second, standard-time pass of the repeated hour."""
 _ALIASES = {"settlementpointname": "settlementpoint", "repeatedhourflag": "dstflag"}
 _STAMPED = re.compile(r"(\d{8})_(\d{4})", re.ASCII)
 
@@ -68,13 +68,13 @@ class Product:
     report: str
     """The listing's reportTypeId."""
     path: str
-    """Under the keyed API."""
+    """The path under the keyed API."""
     times: tuple[str, ...]
-    """The columns that name an interval, in the spelling of `_name`."""
+    """The columns that name an interval, in the spelling of `_names`."""
     per_day: int
     """Rows of one settlement point on the longest day."""
     listed_days: int
-    """How many days back the listing holds whole days."""
+    """The number of past days that the listing covers completely."""
 
 
 DAY_AHEAD = Product(
@@ -100,7 +100,7 @@ REAL_TIME = Product(
 
 
 def requests(product: Product, hub: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One listing for all recent days; for older ones the keyed API, a run of days at a time, or its archive, each."""
+    """Return one listing for recent days, a keyed request per run of older days, and an archive list per day before."""
     listed = tuple(sorted({d.day for d in days if age(d, now) <= product.listed_days}))
     older = [d for d in days if d.day not in listed]
     listing = [_listing(product, listed, now)] if listed else []
@@ -109,13 +109,13 @@ def requests(product: Product, hub: str, days: Sequence[MarketDay], now: int) ->
 
 
 def _listing(product: Product, days: tuple[date, ...], now: int) -> Request:
-    """`_` makes the address new: a cache in front of the listings answers with old ones."""
+    """Return the request for a listing. `_` makes its URL new, because a cache serves old listings."""
     params = ("reportTypeId", product.report), ("_", str(now))
     return Request(product.feed, LISTING, params, days, kind="listing", ext="json", nonce=("_",))
 
 
 def _archive(product: Product, day: date) -> Request:
-    """The archive's list of what was posted when the files of a delivery day were: local times without offset."""
+    """Return the request for the archive's files posted around a delivery day, in local times without offset."""
     first = datetime.combine(day, time()) - (timedelta(hours=18) if product is DAY_AHEAD else timedelta(0))
     params = (
         ("postDatetimeFrom", first.isoformat()),
@@ -138,9 +138,9 @@ def _keyed(product: Product, hub: str, run: Sequence[MarketDay]) -> Request:
 
 
 def follow(product: Product, hub: str, body: bytes, request: Request) -> list[Request]:
-    """The documents of the days that a listing was asked for; of a keyed answer, the next page.
+    """Return the documents of a listing's requested days, or the next page of a keyed response.
 
-    A day that the listing has passed over, with documents of a later one, is asked of the keyed API. Raises
+    A day that the listing skips, while it has documents of a later day, is requested from the keyed API. Raises
     FeedChanged.
     """
     if request.url.startswith(ARCHIVE):
@@ -157,7 +157,7 @@ def follow(product: Product, hub: str, body: bytes, request: Request) -> list[Re
 
 
 def _newest(product: Product, files: Iterable[tuple[str, datetime, Request]], days: Sequence[date]) -> list[Request]:
-    """The files of some days by name and time of publication, one an interval: of twins (retries) the newest."""
+    """Return the files of some days by name and publication time, one per interval: the newest of retries."""
     newest: dict[tuple[date, str], tuple[datetime, Request]] = {}
     for name, published, file in files:
         day = _delivery_day(product, name, published)
@@ -168,7 +168,7 @@ def _newest(product: Product, files: Iterable[tuple[str, datetime, Request]], da
 
 
 def _documents(product: Product, body: bytes) -> Iterator[tuple[str, datetime, Request]]:
-    """The zips of a listing; of csv and xml the csv."""
+    """Yield the zips of a listing: the CSV files, not their XML copies."""
     for entry in member(member(json_of(body), "ListDocsByRptTypeRes", dict), "DocumentList", list):
         document = member(entry, "Document", dict)
         name = member(document, "FriendlyName", str)
@@ -181,7 +181,7 @@ def _documents(product: Product, body: bytes) -> Iterator[tuple[str, datetime, R
 
 
 def _archived(product: Product, body: bytes, request: Request) -> Iterator[tuple[str, datetime, Request]]:
-    """The files that the archive lists; of csv and xml the csv."""
+    """Yield the files that the archive lists: the CSV files, not their XML copies."""
     for entry in member(json_of(body), "archives", list):
         name, published = member(entry, "friendlyName", str), _moment(entry, "postDatetime")
         if not name.lower().endswith("xml"):
@@ -198,10 +198,10 @@ def _moment(entry: object, name: str) -> datetime:
 
 
 def _delivery_day(product: Product, name: str, published: datetime) -> date:
-    """The market day that a document is about.
+    """Return the market day that a document covers.
 
-    Real time: the end of its quarter hour stands in its name, 0000 ending the day before. Day ahead: published at
-    midday for tomorrow; one that is late into the night is still the same tomorrow's, hence the six hours.
+    Real time: its name contains the end of its quarter hour, and 0000 ends the day before. Day ahead: it is published
+    at midday for tomorrow. A document delayed into the night is still for the same day, hence the six hours.
     """
     stamp = _STAMPED.search(name)
     try:
@@ -215,7 +215,7 @@ def _delivery_day(product: Product, name: str, published: datetime) -> date:
 
 
 def _next_page(body: bytes, request: Request) -> list[Request]:
-    """The request for the page after this one; none after the last. An answer without rows has page 0 of 0."""
+    """Return the request for the next page, if there is one. A response without rows has page 0 of 0."""
     meta = member(json_of(body), "_meta", dict)
     page, pages = member(meta, "currentPage", int), member(meta, "totalPages", int)
     if not pages:
@@ -230,10 +230,10 @@ def _next_page(body: bytes, request: Request) -> list[Request]:
 
 
 def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
-    """One hub's prices from a zip, its csv, or a keyed answer; other settlement points give none.
+    """Return one hub's prices from a zip, its CSV, or a keyed response, without other settlement points.
 
-    A listing states no rows. Raises NotPublished for an answer without any row, FeedChanged otherwise, also where
-    every row is of another settlement point.
+    A listing gives no rows. Raises NotPublished for a response without any row, FeedChanged otherwise, also if every
+    row is of another settlement point.
     """
     rows = Rows()
     if request.kind == "listing":
@@ -250,7 +250,7 @@ def parse(product: Product, hub: str, body: bytes, request: Request) -> Rows:
 
 
 def _tables(body: bytes, hub: str) -> Iterable[tuple[list[str], Iterable[Sequence[Any]], Any]]:
-    """Header names, lines, and how their dates read; of every csv in a zip, or of a keyed answer."""
+    """Yield header names, lines, and the date parser of every CSV in a zip, or of a keyed response."""
     if is_json(body):
         yield *_keyed_table(json_of(body)), iso_date
         return
@@ -273,7 +273,7 @@ def _keyed_table(answer: object) -> tuple[list[str], list[list[Any]]]:
 
 
 def _names(header: Sequence[str]) -> list[str]:
-    """Column names without case, blanks and underscores, since 2026 renamed ones under their old name."""
+    """Return column names without case, blanks and underscores, and those renamed in 2026 under their old name."""
     plain = [name.lower().replace("_", "").replace(" ", "") for name in header]
     return [_ALIASES.get(name, name) for name in plain]
 
@@ -281,7 +281,7 @@ def _names(header: Sequence[str]) -> list[str]:
 def _hub_prices(
     lines: Iterable[Sequence[Any]], places: Sequence[int], hub: str, step: int, dated: Any
 ) -> list[tuple[int, float | None]]:
-    """Interval starts and prices of one settlement point, None for a blank one.
+    """Return interval starts and prices of one settlement point, with None for a blank price.
 
     Hours are labelled by their end, quarters by their number.
     """
@@ -296,7 +296,7 @@ def _hub_prices(
 
 
 def _hour(label: object) -> int:
-    """1..24 from `01:00`, `24:00`, `1` or 1. Raises FeedChanged."""
+    """Return the hour 1..24 of `01:00`, `24:00`, `1` or 1. Raises FeedChanged."""
     text = str(label).strip()
     minutes = clock_minutes(text if ":" in text else f"{text}:00")
     if minutes % 60 or minutes < 60:

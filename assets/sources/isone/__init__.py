@@ -1,7 +1,7 @@
-"""ISO New England: prices and demand by web services, flows by the tie pages.
+"""Serve ISO New England: prices and demand from web services, flows from the pages of the external ties.
 
-Web-service stamps carry their offset, so that 23- and 25-hour days need no care. The reports of ISO Express are read
-too, but never asked for: they want a session cookie and carry a thousand locations instead of one.
+Web-service stamps carry their offset, so days of 23 and 25 hours need no special handling. The reports of ISO Express
+are read too, but never requested: they need a session cookie and cover a thousand locations instead of the hub.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIVE = 300
 PRELIMINARY_DAYS = 3
 """Days after the market day until its five-minute prices may be final."""
 FINAL_DAYS = 10
-"""Days after the market day until they are final, weekends and holidays between."""
+"""Days after the market day until they are final, including weekends and holidays."""
 
 BORDERS = {"CA-NB": ("4010",), "CA-QC": ("4012", "4013", "4018"), "US-NY": ("4014", "4017", "4011")}
 TIES = {
@@ -55,7 +55,7 @@ DEMAND = SeriesKey(ZONE, Metric.DEMAND, "MW", "1h")
 FORECAST = SeriesKey(ZONE, Forecast.DEMAND, "MW", "1h")
 INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 INTERFACES = Members("tie", Metric.INTERCHANGE, TIES, ZONE, costs="total")
-"""A location has only a number: nothing says whether a new one is a tie of its own or a part of a known one."""
+"""A location has only a number, which does not show whether a new one is a separate tie or a part of a known one."""
 
 _ACCOUNT = (Secret("basic", "", ("ISONE_USERNAME", "ISONE_PASSWORD")),)
 _JSON = (("Accept", "application/json"),)
@@ -68,7 +68,10 @@ def _service(feed: str, path: str, day: MarketDay, part: str = "") -> Request:
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A day's preliminary prices, later its final ones; in between both, since the final ones may still be empty."""
+    """Return requests for a day's preliminary prices, later its final ones.
+
+    In between both are requested, because the final ones may still be empty.
+    """
     return [
         _service("isone.lmp_rt", f"fiveminutelmp/{state}/day/{day.day:%Y%m%d}/location/{HUB}.json", day, part=state)
         for day in days
@@ -77,20 +80,20 @@ def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One question a day."""
+    """Return one request per day."""
     return [
         _service("isone.lmp_da", f"hourlylmp/da/final/day/{day.day:%Y%m%d}/location/{HUB}.json", day) for day in days
     ]
 
 
 def load_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Five-minute readings as they come, and the hours, which stand in where a whole hour of them is missing."""
+    """Return requests for five-minute readings, and for the hours, a fallback for a missing hour of readings."""
     products = ("hourlysysload", "fiveminutesystemload")
     return [_service("isone.load", f"{name}/day/{day.day:%Y%m%d}", day, part=name) for day in days for name in products]
 
 
 def flows_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One page a day and border."""
+    """Return one page request per day and border."""
     return [_tie_page(day, border) for day in days for border in BORDERS]
 
 
@@ -120,13 +123,13 @@ def _page(feed: str, day: MarketDay, kind: str, form: Mapping[str, str], part: s
 
 
 def _states(day: MarketDay, now: int) -> tuple[str, ...]:
-    """Which prices a day may have."""
+    """Return the kinds of prices that a day may have."""
     days = age(day, now)
     return (*(("prelim",) if days <= FINAL_DAYS else ()), *(("final",) if days > PRELIMINARY_DAYS else ()))
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """`price_day_ahead` rows of the hub, from web service or ISO Express report. Raises FeedChanged, NotPublished."""
+    """Return `price_day_ahead` rows of the hub, from web service or ISO Express. Raises FeedChanged, NotPublished."""
     if is_json(body):
         return _hub_prices("HourlyLmps", "HourlyLmp", DAY_AHEAD, HOUR, body, request)
     names = ("Date", "Hour Ending", "Location ID", "Locational Marginal Price")
@@ -138,7 +141,7 @@ def parse_lmp_da(body: bytes, request: Request) -> Rows:
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """`demand` rows: hours, or five minutes where the body has them. Raises FeedChanged, NotPublished."""
+    """Return hourly `demand` rows, or five-minute ones if the body has them. Raises FeedChanged, NotPublished."""
     five = DEMAND._replace(resolution="5m")
     if not is_json(body):
         lines = report(body, "", "Date/Time", "Native Load")
@@ -155,7 +158,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 
 def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The page of today and tomorrow, once a day."""
+    """Return the request for the page of each day and the next."""
     return [
         _page("isone.load_forecast", day, "systemload", {"_nstmp_endDate": f"{day.next().day:%m/%d/%Y}"})
         for day in sorted(set(days))
@@ -163,7 +166,7 @@ def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]
 
 
 def parse_load_forecast(body: bytes, request: Request) -> Rows:
-    """`demand_forecast` rows, each under the instant when it was made. Raises FeedChanged, NotPublished."""
+    """Return `demand_forecast` rows, each under its issue time. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for entry in load_forecasts(body):
         megawatts = reading(member(entry, "Mw"), "Mw")
@@ -174,7 +177,10 @@ def parse_load_forecast(body: bytes, request: Request) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """`interchange` rows of the body's ties, + into New England (there a minus). Raises FeedChanged, NotPublished."""
+    """Return `interchange` rows of the body's ties, + into New England (the reverse of ISO New England's sign).
+
+    Raises FeedChanged, NotPublished.
+    """
     rows = Rows()
     for name, readings_of_tie in ties(body).items():
         starts = [begin(entry, FIVE) for entry in readings_of_tie]
@@ -187,13 +193,13 @@ def parse_flows(body: bytes, request: Request) -> Rows:
 
 
 def combine_flows(rows: Rows) -> Rows:
-    """The same rows, and the net of every instant at which all ties are there: their pages lag each other."""
+    """Return the same rows with the net of every time at which all ties have a value: their pages differ in delay."""
     extend_net(rows, INTERCHANGE, TIES.values())
     return rows
 
 
 def _hub_prices(box: str, name: str, key: SeriesKey, step: int, body: bytes, request: Request) -> Rows:
-    """Prices of the hub. Raises FeedChanged, NotPublished."""
+    """Return prices of the hub. Raises FeedChanged, NotPublished."""
     prices = [entry for entry in entries(body, box, name) if location(entry) == HUB]
     if not prices:
         raise FeedChanged(f"no price for location {HUB}")
@@ -201,7 +207,7 @@ def _hub_prices(box: str, name: str, key: SeriesKey, step: int, body: bytes, req
 
 
 def _hour(on: str, ending: str) -> int:
-    """The start of the hour ending `07` of a day; `02X` is the second pass of the repeated autumn hour."""
+    """Return the start of the hour ending `07` of a day. `02X` is the second pass of the repeated autumn hour."""
     digits = ending.removesuffix("X")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 2 and 1 <= int(digits) <= 24):
         raise FeedChanged(f"not an hour ending: {ending[:20]!r}")

@@ -1,7 +1,7 @@
-"""ISO New England's bodies: web-service JSON, the tie pages' JSON, and ISO Express CSV. What they mean: see `isone`.
+"""Read ISO New England's bodies: web-service JSON, the tie pages' JSON, and ISO Express CSV. For rows see `isone`.
 
-Traps: a single entry comes as an object, not a list; "nothing yet" comes as an empty text, or as a sentence with status
-200; the hour ending of a CSV line is quoted in one report and not in the other; a cut CSV lacks its `T` line.
+Traps: a single entry is an object, not a list. "Nothing yet" is an empty text, or a sentence with status 200. The hour
+ending of a CSV line is quoted in one report only. A truncated CSV lacks its `T` line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_DATA = b"No data exists for this period"
 
 
 def entries(body: bytes, box: str, name: str) -> list[dict[str, Any]]:
-    """The entries of `{box: {name: [...]}}`; `current` answers leave the box out. Raises FeedChanged, NotPublished."""
+    """Return the entries of `{box: {name: [...]}}`; `current` ones omit the box. Raises FeedChanged, NotPublished."""
     answer = _published(body)
     inner = answer[box] if isinstance(answer, dict) and box in answer else answer
     if inner in ("", None):
@@ -34,7 +34,7 @@ def entries(body: bytes, box: str, name: str) -> list[dict[str, Any]]:
 
 
 def begin(entry: dict[str, Any], step: int) -> int:
-    """The instant of BeginDate, which carries its offset. Raises FeedChanged for one off the grid of `step` seconds."""
+    """Return the time of BeginDate, which has an offset. Raises FeedChanged if it is off the grid of `step` seconds."""
     ts = iso_instant(member(entry, "BeginDate", str))
     if ts % step:
         raise FeedChanged(f"{entry['BeginDate']} is not the start of a {step} s interval")
@@ -42,12 +42,12 @@ def begin(entry: dict[str, Any], step: int) -> int:
 
 
 def location(entry: dict[str, Any]) -> str:
-    """The location's number, as text. Raises FeedChanged."""
+    """Return the location's number as text. Raises FeedChanged."""
     return str(member(member(entry, "Location", dict), "@LocId", (str, int)))
 
 
 def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
-    """Entries by tie number, of `[{"data": {"4010": [...]}}]`. Raises FeedChanged, NotPublished."""
+    """Return entries by tie number from `[{"data": {"4010": [...]}}]`. Raises FeedChanged, NotPublished."""
     by_tie = _content(body)
     if not by_tie:
         raise NotPublished("the response has no ties yet")
@@ -57,7 +57,7 @@ def ties(body: bytes) -> dict[str, list[dict[str, Any]]]:
 
 
 def load_forecasts(body: bytes) -> list[dict[str, Any]]:
-    """The entries of `[{"data": {"forecast": [...], "priorDay": [...]}}]`: the newest forecast, and the day before's.
+    """Return the newest forecast and the day before's from `[{"data": {"forecast": [...], "priorDay": [...]}}]`.
 
     Raises FeedChanged, NotPublished.
     """
@@ -69,7 +69,7 @@ def load_forecasts(body: bytes) -> list[dict[str, Any]]:
 
 
 def _content(body: bytes) -> Any:
-    """What a page of the site holds, of `[{"data": ...}]`. Raises FeedChanged, NotPublished."""
+    """Return the content of a page of the site from `[{"data": ...}]`. Raises FeedChanged, NotPublished."""
     answer = _published(body)
     if not isinstance(answer, list) or len(answer) != 1:
         raise FeedChanged("not the list of a single response")
@@ -77,9 +77,9 @@ def _content(body: bytes) -> Any:
 
 
 def report(body: bytes, title: str, *names: str, mark: str = "") -> list[list[str]]:
-    """The wanted cells of an ISO Express report's D lines (those that hold `mark`), in the order of the file.
+    """Return the named cells of an ISO Express report's D lines that contain `mark`, in file order.
 
-    Raises NotPublished for the sentence that says so, FeedChanged for another report and for one cut before its T line.
+    Raises NotPublished if the body states so, FeedChanged for another report or one truncated before its T line.
     """
     if NO_DATA in body[:200]:
         raise NotPublished("no data for this period")

@@ -1,4 +1,4 @@
-"""MISO: ex-post prices, total load and net scheduled interchange, all on Eastern Standard Time."""
+"""Serve MISO: ex-post prices, total load and net scheduled interchange, all on Eastern Standard Time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from warehouse.market.feeds import Feed, Publication, Source
 from warehouse.market.vocabulary import Forecast, Metric
 
 OPENED = date(2025, 12, 12)
-"""When public-api.misoenergy.org took over from api.misoenergy.org."""
+"""The day when public-api.misoenergy.org replaced api.misoenergy.org."""
 RETAINED = date(2023, 1, 1)
-"""The oldest daily report: the current and three calendar years stay."""
+"""The oldest daily report: the current and three calendar years are retained."""
 
 
 SOURCE = Source(

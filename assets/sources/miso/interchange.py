@@ -1,4 +1,4 @@
-"""MISO's net scheduled interchange, the zone's own and by neighbour."""
+"""Parse MISO's net scheduled interchange, the zone's own and by neighbour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEIGHBOURS: dict[str, tuple[str, str | None]] = {
     "PJM": ("US-PJM", "pjm-miso-ac"),
     "SWPP": ("US-SPP", "miso-spp-ac"),
 }
-"""Column -> the area beyond the border, and the line's id where there is one."""
+"""Column -> the area beyond the border, and the line's id if it has one."""
 COLUMNS: Members[tuple[str | None, str | None]] = Members(
     "neighbour", Metric.INTERCHANGE, {"MISO": (None, None), **NEIGHBOURS}, ZONE
 )
@@ -31,9 +31,10 @@ _CODE = re.compile(r"[A-Z][A-Z0-9]{1,7}", re.ASCII)
 
 
 def parse_nsi(body: bytes, request: Request) -> Rows:
-    """Net scheduled interchange, the zone's and by neighbour; there minus is import, here plus.
+    """Return net scheduled interchange of the zone and by neighbour. MISO's import is negative, and here it is
+    positive.
 
-    The zone's is its own column: the neighbours do not add up to it.
+    The zone's value is its own column: the neighbours do not add up to it.
     """
     entries = member(json_of(body), "instance", list)
     if not entries:
@@ -50,7 +51,7 @@ def parse_nsi(body: bytes, request: Request) -> Rows:
 
 
 def _areas(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """Every column but the stamp, in order. Raises FeedChanged without MISO's own or for a name that is no code."""
+    """Return every column except the stamp, in order. Raises FeedChanged without column MISO or for an invalid code."""
     names = list(dict.fromkeys(name for entry in entries for name in entry if name != "timestamp"))
     if any("MISO" not in entry for entry in entries):
         raise FeedChanged("missing column MISO")

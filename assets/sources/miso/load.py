@@ -1,4 +1,4 @@
-"""MISO's total load: five minutes of the running day, hours and their forecast from the daily workbook."""
+"""Parse MISO's total load: five minutes of the current day, hours and their forecast from the daily workbook."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _REFERENCE = re.compile(r"(\S+) - Interval (\d\d?:\d\d) EST", re.ASCII)
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """Five-minute load so far today, as texts. Only RefId says which day that is, and which interval is the newest: a
-    list that runs on after it is still yesterday's."""
+    """Return today's five-minute load so far. The values are texts.
+
+    Only RefId gives the day and the newest interval: a list with later intervals is still yesterday's.
+    """
     answer = member(json_of(body), "LoadInfo", dict)
     reference = _REFERENCE.fullmatch(member(answer, "RefId", str).strip())
     if reference is None:
@@ -43,13 +45,14 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 
 def parse_load_daily(body: bytes, request: Request) -> Rows:
-    """Hourly actual load, and the forecast of the hours that were ahead when the workbook was published.
+    """Return hourly actual load, and the forecast of the hours that were ahead when the workbook was published.
 
-    The workbook says of that only the day, which counts from its midnight. Its last day is one value 24 times: none.
+    The workbook states only the day of publication, and the forecast counts from its midnight. Its last day is one
+    value 24 times and gives no rows.
     """
     rows, sheet = Rows(), workbook.first_sheet(body)
     for day, hour, value in workbook.hours(sheet, LOAD_COLUMN):
-        # The workbook holds sums of floats: 67,391.01000000001.
+        # The workbook contains sums of floats: 67,391.01000000001.
         rows.add(ZONE, Metric.DEMAND, fixed_instant(day, (hour - 1) * 3600, EST), round(value, 6), "MW", "1h")
     published = workbook.published(sheet)
     ahead: dict[date, list[tuple[int, float]]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""MISO's ex-post prices of the Indiana hub: five minutes from live answers, hours from daily files."""
+"""Parse MISO's ex-post prices of the Indiana hub: five minutes from live responses, hours from daily files."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "INDIANA.HUB"
 LARGE = 1_000_000
-"""Bytes of a live answer that is not decoded whole, where its order allows it."""
+"""Bytes above which a live response is not decoded whole, if its order allows that."""
 _HOURS = [f"HE {hour}" for hour in range(1, 25)]
 _HUB_ROW = re.compile(rb'\[[^\[\]]*"INDIANA\.HUB"[^\[\]]*\]')
 _DATE = re.compile(r"\d{1,2}/\d{1,2}/\d{4}", re.ASCII)
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
-    """Real-time ex-post prices: five minutes from the live answers, hours from the daily files."""
+    """Return real-time ex-post prices: five minutes from the live responses, hours from the daily files."""
     return _parse_live_lmp(body) if is_json(body) else parse_report(Metric.PRICE, body, request)
 
 
 def _parse_live_lmp(body: bytes) -> Rows:
-    """`headers` name the positions of `data`; INTERVAL is the interval's end."""
+    """Return the prices of a live response. `headers` name the positions of `data`; INTERVAL is the interval's end."""
     answer = json_of(_only_hub(body) if len(body) > LARGE else body)
     header, lines = member(answer, "headers", list), member(answer, "data", list)
     if not lines:
@@ -65,7 +65,7 @@ def _parse_live_lmp(body: bytes) -> Rows:
 
 
 def _only_hub(body: bytes) -> bytes:
-    """The same answer with the rows of the hub alone, one in thousands; as it is where it is laid out otherwise."""
+    """Return the response with only the hub's rows, a few of thousands, or unchanged if its layout differs."""
     head, data, rest = body.partition(b'"data":[')
     if b'"headers"' not in head or not rest.rstrip().endswith(b"]}"):
         return body
@@ -73,7 +73,7 @@ def _only_hub(body: bytes) -> bytes:
 
 
 def parse_report(metric: Metric, body: bytes, request: Request) -> Rows:
-    """Hourly ex-post prices, USD/MWh: title, date, (an empty line,) a note, a column an hour's end."""
+    """Return hourly ex-post prices, USD/MWh. A report has a title, date, (an empty line,) a note, a column per hour."""
     text = no_html(text_of(body))
     if text.lstrip().startswith("<"):
         raise NotPublished("BlobNotFound") if "BlobNotFound" in text else FeedChanged("got XML instead of a report")
@@ -94,7 +94,7 @@ def parse_report(metric: Metric, body: bytes, request: Request) -> Rows:
 
 
 def _check_title(preamble: str, metric: Metric) -> None:
-    """Refuses ex-ante prices, whose address is nearly the same, and the other market's file. Raises FeedChanged."""
+    """Raise FeedChanged for ex-ante prices, whose address is nearly the same, and for the other market's file."""
     title = preamble.strip().partition("\n")[0]
     letters = "".join(filter(str.isalpha, title.lower()))
     market = "dayahead" if metric is Metric.PRICE_DAY_AHEAD else "realtime"
@@ -110,7 +110,7 @@ def _report_day(preamble: str) -> date:
 
 
 def _extend_hours(rows: Rows, metric: Metric, day: date, names: Sequence[str], cells: Sequence[str]) -> None:
-    """One node's hours. A blank cell is a missing hour; an unknown column is none."""
+    """Add the hours of one node. A blank cell is a missing hour. Raises FeedChanged for an unknown column."""
     prices = []
     for name, cell in zip(names, cells, strict=True):
         if name not in _HOURS:

@@ -1,4 +1,4 @@
-"""Where MISO's answers lie: live ones hold the running day, reports a day each. No parsing here."""
+"""Build the requests to MISO: live responses cover the current day, and each report covers one day."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ EST = -5
 LIVE = "https://public-api.misoenergy.org/api"
 REPORTS = "https://docs.misoenergy.org/marketreports"
 PRELIMINARY_DAYS = 4
-"""How long the preliminary real-time file stays; the final one is out by then."""
+"""Days for which the preliminary real-time file exists. The final file is published by then."""
 LIVE_PRICES = "MarketPricing/GetRealTimeFiveMinExPost"
 
 
 def live(feed: str, path: str, days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One request whatever the days: these answers hold the running day only."""
+    """Return one request whatever the days: these responses cover the current day only."""
     wanted = tuple(sorted({d.day for d in days}))
     return [Request(feed, f"{LIVE}/{path}", days=wanted, ext="json")] if wanted else []
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Today's newest interval; where yesterday is asked for too, both days whole, in answers of some 38 MB each."""
+    """Return the request for today's newest interval. If yesterday is requested too, both days are fetched whole.
+
+    Such a response has some 38 MB.
+    """
     ages = {age(day, now): day for day in days}
     answers = {0: "Rolling" if 1 in ages else "Current", 1: "Previous"}
     return [
@@ -37,7 +40,7 @@ def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def report(feed: str, name: str, days: Sequence[MarketDay], now: int, lag: int = 0) -> list[Request]:
-    """One file a day; its name bears the market day, or the day `lag` days later on which it came out."""
+    """Return a request for one file per day. Its name has the market day, or the publication day `lag` days later."""
     ext = name.rpartition(".")[2]
     return [
         Request(feed, f"{REPORTS}/{day.day + timedelta(days=lag):%Y%m%d}_{name}", days=(day.day,), ext=ext)
@@ -46,6 +49,6 @@ def report(feed: str, name: str, days: Sequence[MarketDay], now: int, lag: int =
 
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The preliminary file of the last days, the final one of those before."""
+    """Return requests for the preliminary file of recent days, and the final file of earlier days."""
     files = [(day, "prelim" if age(day, now) <= PRELIMINARY_DAYS else "final") for day in sorted(set(days))]
     return [asked for day, state in files for asked in report("miso.lmp_rt_daily", f"rt_lmp_{state}.csv", [day], now)]

@@ -1,10 +1,10 @@
-"""MISO's daily load workbook (df_al, BIFF .xls): the hours and values of one column, in both of its layouts.
+"""Read MISO's daily load workbook (df_al, BIFF .xls): the hours and values of one column, in both layouts.
 
-Until April 2026 the table began in the first column; since then blank rows and columns of merged cells lie between. So
-nothing is looked up by its place: the header is the row that names the columns, and a column is as wide as its merge.
+Until April 2026 the table began in the first column. Since then it contains blank rows and columns of merged cells.
+Positions are therefore not fixed: the header is the row that names the columns, and a column is as wide as its merge.
 
-Not read with calamine: it makes a full table as large as the highest row and column numbers that it meets; two flipped
-ones ask for 128 GB at once, which ends the process.
+calamine is not used: it allocates a full table as large as the highest row and column numbers that it meets. Two
+corrupt numbers request 128 GB at once, which ends the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from assets.parsing.stamps import american_date
 from warehouse.errors import FeedChanged, NotPublished
 
 MOST_COLUMNS = 256
-"""Of a sheet in this format."""
+"""The limit of a sheet in this format."""
 _BIFF8 = 80
 _PUBLISHED = "publisheddate:"
 _MAGIC = b"\xd0\xcf\x11\xe0"
@@ -31,7 +31,7 @@ _BROKEN = (
     *(xlrd.XLRDError, xlrd.compdoc.CompDocError, struct.error, ArithmeticError, AssertionError, AttributeError),
     *(EOFError, LookupError, MemoryError, NameError, RuntimeError, TypeError, ValueError),
 )
-"""What xlrd raises over a broken workbook: it trusts the file's own offsets and counts."""
+"""The errors that xlrd raises for a broken workbook: it trusts the file's own offsets and counts."""
 
 Cell = tuple[int, Any]
 """xlrd's type of a cell, and its value."""
@@ -41,7 +41,7 @@ Row = dict[int, Cell]
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet's rows that hold a cell, from the top, and from which day the workbook counts days (0: 1900, 1: 1904)."""
+    """A sheet's rows with a cell, from the top, and the first day of the workbook's day numbers (0: 1900, 1: 1904)."""
 
     rows: tuple[Row, ...]
     datemode: int
@@ -49,7 +49,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """The columns that belong to each name: from its header cell to the next one."""
+    """The columns that belong to each name: from its header cell to the next."""
 
     day: range
     hour: range
@@ -57,7 +57,7 @@ class _Columns:
 
 
 def first_sheet(body: bytes) -> Sheet:
-    """The cells of the workbook's first sheet. Raises NotPublished and FeedChanged for what is no whole workbook."""
+    """Return the cells of the workbook's first sheet. Raises NotPublished, and FeedChanged for a broken workbook."""
     if not body.strip():
         raise NotPublished("the response is empty")
     if body[:4] != _MAGIC:
@@ -66,7 +66,7 @@ def first_sheet(body: bytes) -> Sheet:
             raise NotPublished("BlobNotFound")
         raise FeedChanged("not an .xls workbook")
     try:
-        # Warnings go to standard output, unless there is another place; ragged: no row is made longer than it is.
+        # Warnings go to standard output unless `logfile` is given. `ragged_rows` keeps rows at their own length.
         book = xlrd.open_workbook(file_contents=body, logfile=io.StringIO(), ragged_rows=True)
         if book.biff_version != _BIFF8:
             raise FeedChanged(f"workbook format BIFF {book.biff_version / 10:g}; expected 8")
@@ -84,7 +84,7 @@ def _cells(row: list[Any]) -> Row:
 
 
 def hours(sheet: Sheet, name: str) -> Iterator[tuple[date, int, float]]:
-    """Day, hour ending (1..24) and value of every filled cell of a column. Raises FeedChanged."""
+    """Yield day, hour ending (1..24) and value of every filled cell of a column. Raises FeedChanged."""
     columns: _Columns | None = None
     day: date | None = None
     for row in sheet.rows:
@@ -94,8 +94,8 @@ def hours(sheet: Sheet, name: str) -> Iterator[tuple[date, int, float]]:
         elif columns is not None:
             hour, value = _filled(row, columns.hour), _filled(row, columns.value)
             if hour is None or (value is None and hour[0] == xlrd.XL_CELL_TEXT and not hour[1].strip().isdigit()):
-                continue  # A day's title, the note at the end.
-            # A day that is merged over its hours stands in the first of them only.
+                continue  # A day's title or the note at the end.
+            # A day that is merged over its hours is only in the first of them.
             day = _date(_filled(row, columns.day), sheet.datemode) or day
             yield from _reading(day, _number(hour), value)
     if columns is None:
@@ -103,7 +103,7 @@ def hours(sheet: Sheet, name: str) -> Iterator[tuple[date, int, float]]:
 
 
 def published(sheet: Sheet) -> date | None:
-    """The day behind `Published Date:`, above the table; None where there is none. Raises FeedChanged."""
+    """Return the day after `Published Date:`, above the table, or None without it. Raises FeedChanged."""
     for row in sheet.rows:
         named = _named(row)
         if _PUBLISHED in named:
@@ -114,12 +114,12 @@ def published(sheet: Sheet) -> date | None:
 
 
 def _named(row: Row) -> dict[str, int]:
-    """The columns of a row's texts."""
+    """Return the columns of a row's texts."""
     return {_plain(text): i for i, (kind, text) in row.items() if kind == xlrd.XL_CELL_TEXT and text.strip()}
 
 
 def _columns(row: Row, name: str) -> _Columns | None:
-    """The columns, if this row is the header; it comes again above every day."""
+    """Return the columns if this row is the header (repeated above every day), else None. Raises FeedChanged."""
     named = _named(row)
     if _plain("HourEnding") not in named:
         return None
@@ -135,7 +135,7 @@ def _columns(row: Row, name: str) -> _Columns | None:
 
 
 def _reading(day: date | None, ending: float, value: Cell | None) -> Iterator[tuple[date, int, float]]:
-    """One hour's reading; an hour that is still ahead has a forecast and no value."""
+    """Yield one hour's reading. A future hour has a forecast and no value. Raises FeedChanged."""
     if day is None:
         raise FeedChanged("an hour has no day")
     if not 1 <= ending <= 24 or ending != int(ending):
@@ -156,7 +156,7 @@ def _plain(name: str) -> str:
 
 
 def _number(cell: Cell) -> float:
-    """The number in a cell. Raises FeedChanged, also for an error such as #N/A, which xlrd gives as a number."""
+    """Return the number in a cell. Raises FeedChanged, also for errors such as #N/A, which xlrd returns as numbers."""
     kind, value = cell
     if kind not in (xlrd.XL_CELL_NUMBER, xlrd.XL_CELL_TEXT):
         raise FeedChanged(f"a cell has the type {kind}; expected a number")
@@ -164,7 +164,7 @@ def _number(cell: Cell) -> float:
 
 
 def _date(cell: Cell | None, datemode: int) -> date | None:
-    """The date of a date cell, of a number that is one, or of `04/26/2026`; None of no cell. Raises FeedChanged."""
+    """Return the date of a date cell, a day number or `04/26/2026`, or None without a cell. Raises FeedChanged."""
     if cell is None:
         return None
     kind, value = cell
