@@ -202,7 +202,7 @@ SCHEMAS: dict[str, Schema] = {
         ("instance", "Request ID, also in the log and in `X-Request-Id`.", "text"),
         ("errors?", "The invalid parameters.", listed(record(
             ("parameter", "Name of the parameter.", "text"),
-            ("code", "`missing`, `unknown`, `repeated`, `invalid`, `out-of-range` or `conflict`.", "text"),
+            ("code", "`missing`, `unknown`, `repeated`, `missing`, `invalid`, `out-of-range` or `conflict`.", "text"),
             "detail"))),
         "filling?",
         ("zones?", "Zones that are valid here.", listed("zone"))),
