@@ -1,1 +1,1 @@
-"""Programs that write pages of docs/ from the code; the service imports none of them."""
+"""Write pages of docs/ from the code. The service does not import these programs."""

@@ -1,6 +1,6 @@
 """Generate docs/data.md, which defines each metric, zone and field, from `warehouse` and `api.openapi.market_data`.
 
-After a change of these, run `python -m tools.data_page > docs/data.md`. A test compares them.
+After changes to these modules, run `python -m tools.data_page > docs/data.md`. A test compares them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from warehouse.market.zones import ZONES
 
 
 def page() -> str:
-    """Return the whole page, with the fields that several schemas share in a table of their own."""
+    """Return the whole page, with a separate table of the fields that several schemas share."""
     schemas = {name: [*_members(schema, "")] for name, schema in MARKET_DATA.items()}
     meanings = Counter(
         pair for rows in schemas.values() for pair in dict.fromkeys((_last(path), meaning) for path, _, meaning in rows)
@@ -41,7 +41,7 @@ def page() -> str:
 
 
 def _holders(metric: str) -> str:
-    """Return the zones that have a metric, as words."""
+    """Return the zones that have a metric, as text."""
     of_zone = Metric.CARBON if metric == Metric.CARBON_ESTIMATE else metric
     zones = [zone.id for zone in ZONES.values() if of_zone in zone.metrics or metric == zone.day_ahead_metric]
     return "all zones" if len(zones) == len(ZONES) else ", ".join(zones)

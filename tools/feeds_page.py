@@ -1,6 +1,6 @@
 """Generate the page of feeds, `docs/feeds.md`, from the SOURCE values.
 
-After a change of these values, run `python -m tools.feeds_page > docs/feeds.md`. A test compares them.
+After changes to these values, run `python -m tools.feeds_page > docs/feeds.md`. A test compares them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from warehouse.market.clock import MarketDay
 from warehouse.market.feeds import Feed, Publication, Request, Source
 
 EXAMPLE = date(2026, 11, 18)
-"""The market day whose URLs are shown, as they are fetched at noon UTC."""
+"""The market day of the example URLs, as they are fetched at noon UTC."""
 EXAMPLE_NOW = int(datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp())
 
 HEAD = f"""# Feeds

@@ -1,1 +1,1 @@
-"""The OpenAPI description: schemas, examples and the document made from the endpoint table."""
+"""Describe the API in OpenAPI: schemas, examples and the document, which is generated from the endpoint table."""

@@ -1,4 +1,4 @@
-"""`/openapi.json`: OpenAPI 3.1 from the tables of endpoints, parameters, schemas, problems and prices."""
+"""Generate `/openapi.json` (OpenAPI 3.1) from the tables of endpoints, parameters, schemas, problems and prices."""
 
 from __future__ import annotations
 
@@ -81,11 +81,11 @@ TAGS = {
     "Discovery": "Machine-readable descriptions and documentation.",
     "Service": "Health checks and metrics for operators.",
 }
-"""In the order in which readers need them."""
+"""The tags in the order in which readers need them."""
 
 
 def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
-    """The whole description; `examples` by operationId and media type (`price text/csv`), or by status (`402`)."""
+    """Return the whole description. `examples` has keys of operationId and media type (`price text/csv`), or `402`."""
     paths: dict[str, Json] = {}
     for endpoint in ENDPOINTS.values():
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, examples)
@@ -103,7 +103,7 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
-            # Where clients look for it: QGIS asks for as many features a page as this allows.
+            # QGIS looks for the limit here, and requests as many features per page as its maximum allows.
             "parameters": {"limit": _described(LIMIT, {})},
             "responses": responses.shared(settings.base_url, examples.get("402")),
             "headers": responses.HEADERS,
@@ -113,13 +113,13 @@ def document(settings: Settings, examples: Mapping[str, Any]) -> Json:
 
 
 def contact(settings: Settings) -> str:
-    """Where the operator can be reached, as a URI."""
+    """Return a URI at which the operator can be contacted."""
     address = settings.contact or settings.base_url
     return f"mailto:{address}" if "@" in address and not address.startswith(("mailto:", "http")) else address
 
 
 def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
-    """One method of one path."""
+    """Return the description of a method of a path."""
     described: Json = {
         "operationId": endpoint.id,
         "summary": endpoint.summary,
@@ -140,7 +140,7 @@ def operation(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 
 
 def _price(endpoint: Endpoint) -> Json:
-    """Of several zones: from the price of one to the price of all."""
+    """Return the price of a call. For several zones, it ranges from the price of a single zone to that of all zones."""
     if endpoint.answer.endswith("OfZones"):
         most = price_of(for_zones(endpoint.id, len(ZONES))).price
         return {"mode": "dynamic", "currency": "USD", "min": endpoint.price, "max": most}
@@ -148,7 +148,7 @@ def _price(endpoint: Endpoint) -> Json:
 
 
 _FEATURES = {"interconnectors": "gb-fr-ifa", "flows": "gb-fr-ifa", "plants": "eia-6099"}
-"""A feature of a collection of others than zones."""
+"""A feature of each collection whose features are not zones."""
 _PATH_PARAMETERS = {
     "metric": choice("metric", "Metric, spelled as in paths.", METRICS),
     "month": replace(query.MONTH, description="UTC month as `YYYY-MM`, one of those in `/v1/bulk`."),
@@ -163,10 +163,10 @@ _PATH_PARAMETERS = {
 
 
 def path_parameters(endpoint: Endpoint) -> Iterator[Parameter]:
-    """The variable parts of a path, in its order, with examples that can be called."""
+    """Yield the variable parts of a path, in order, with examples that can be called."""
     zone = "GB" if "GB" in endpoint.zones else next(iter(endpoint.zones), "")
     own_examples = {
-        "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # tomorrow's auction is known: no month is empty
+        "zone": "DE-LU" if "{month}" in endpoint.path else zone,  # has rows of tomorrow, so that no month is empty
         "month": clock.month_of(clock.now()),
         "feature": next((own for layer, own in _FEATURES.items() if f"/{layer}/" in endpoint.path), "GB"),
     }
@@ -178,19 +178,19 @@ def path_parameters(endpoint: Endpoint) -> Iterator[Parameter]:
 
 
 def example_path(endpoint: Endpoint) -> str:
-    """A path that can be called as it is, but for the ids of webhooks."""
+    """Return a path that can be called unchanged, except for the ids of webhooks."""
     return endpoint.path.format_map({parameter.name: parameter.example for parameter in path_parameters(endpoint)})
 
 
 def example_call(endpoint: Endpoint, **more: str) -> str:
-    """Such a path with what its query must hold, and more."""
+    """Return such a path with its required query parameters and the parameters `more`."""
     examples = {own.name: own.example for own in endpoint.parameters.values() if own.required}
     query = {name: own if isinstance(own, str) else ",".join(own) for name, own in examples.items()} | more
     return example_path(endpoint) + (f"?{urlencode(query, safe=',')}" if query else "")
 
 
 def _parameters(endpoint: Endpoint, own_examples: Json) -> Iterator[Json]:
-    """What a path holds, then what its query takes."""
+    """Yield the path parameters, then the query parameters."""
     for parameter in path_parameters(endpoint):
         yield _described(parameter, own_examples, "path")
     for parameter in endpoint.parameters.values():

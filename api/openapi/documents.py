@@ -1,4 +1,4 @@
-"""Components of the documents that the pipeline publishes, from the types by which it writes and the API reads them."""
+"""Build the components of published documents from the types with which the pipeline writes and the API reads them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from warehouse.documents.present import Brief, GenerationMix, Latest, Snapshot
 
 
 def extended(schema: Schema, *members: Member) -> Schema:
-    """Return the schema of an object with further members."""
+    """Return the schema of an object with additional fields."""
     more = record(*members)
     properties, required = ({**schema["properties"], **more["properties"]}, schema["required"] + more["required"])
     return {**schema, "properties": properties, "required": required}
 
 
 def _component(schema: Schema) -> Schema:
-    """Return a schema of msgspec's as OpenAPI shows it: a field with a default other than `UNSET` is always present."""
+    """Return msgspec's schema as OpenAPI shows it. A field with a default other than `UNSET` is always present."""
     properties: dict[str, Any] = {}
     required = [*schema["required"]]
     for name, of in schema["properties"].items():

@@ -1,4 +1,4 @@
-"""Examples for the description: answers that this service gives at the moment, cut to a few rows."""
+"""Collect examples for the description from this service's current responses, cut to a few rows."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from warehouse.store import layout
 
 _FEW = 2
 _LISTS = ("zones", "sources", "feeds", "endpoints", "files", "publishers", "scores")
-"""Members of bodies that hold much, as lists or maps."""
+"""The fields of response bodies with long lists or maps."""
 _JSON = "application/json"
 
 
 def collect(service: Service) -> dict[str, Any]:
     """Return examples by operationId and media type (`price text/csv`), or by status (`402`).
 
-    An example is left out where a file is missing or damaged: a description does not depend on data.
+    If a file is missing or damaged, its example is left out, because a description does not depend on data.
     """
     builders: dict[str, Callable[[], Any]] = {
         f"{name} {_JSON}": partial(_few, build) for name, build in _documents(service).items()
@@ -66,7 +66,7 @@ def collect(service: Service) -> dict[str, Any]:
 
 
 def _few(build: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """A body with what it lists cut to a few."""
+    """Return a body in which lists are cut to a few entries."""
     body = build()
     few = {
         name: dict([*part.items()][:_FEW]) if isinstance(part, dict) else part[:_FEW]
@@ -78,7 +78,7 @@ def _few(build: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 
 def _documents(service: Service) -> dict[str, Callable[[], Any]]:
-    """What gives the example of each operation whose answer is a document."""
+    """Return a function per operation that returns its example, if its response is a document."""
     documents, base_url = service.documents, service.settings.base_url
 
     def first(name: str, key: Callable[[str], str]) -> Any:
@@ -102,7 +102,7 @@ def _documents(service: Service) -> dict[str, Callable[[], Any]]:
 
 
 def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]:
-    """Return values of parameters that this service's own data take, by operation: together they name something."""
+    """Return parameter values by operation, taken from this service's data so that together they return rows."""
     of_operation: dict[str, Any] = {}
     with suppress(StorageError):
         feed = next(iter(service.documents.catalogue.feeds.values()))
@@ -115,8 +115,8 @@ def _parameters(service: Service, bulk: dict[str, Any] | None) -> dict[str, Any]
 
 
 def _keys(service: Service) -> dict[str, Any]:
-    """A sign-up and the usage of its key; the key itself is invalid."""
-    now = clock.now() // DAY * DAY  # so that the description is the same on every worker
+    """Return a sign-up and the usage of its key. The key itself is invalid."""
+    now = clock.now() // DAY * DAY  # so that every worker returns the same description
     quota = {"limit": keys.CALLS_PER_DAY, "window": "day", "resets_at": keys.resets_at(now)}
     person = {"email": "someone@example.org", "docs": f"{service.settings.base_url}/docs"}
     return {
@@ -128,14 +128,14 @@ def _keys(service: Service) -> dict[str, Any]:
 
 
 def _layer(service: Service, layer: str) -> Any:
-    """A layer with its first feature alone."""
+    """Return a layer with only its first feature."""
     detail = "low" if layer == "zones" else ""
     index = layer_of(service.documents.require(layout.geo(layer, "geojson", detail)))
     return orjson.loads(index.collection(index.select({}, 1), {}))
 
 
 def _rows(service: Service, name: str, answer_format: str, forecast: bool = False) -> Any:
-    """The newest rows of a series, of the first zone that has any, as JSON or CSV. Raises StopIteration without any."""
+    """Return the newest rows of the first zone with rows, as JSON or CSV. Raises StopIteration without rows."""
     now, pick, ahead = service.documents.catalogue.generated, Pick() if forecast else None, DAY if forecast else 0
 
     def pages_of_zones() -> Iterator[Page]:

@@ -1,4 +1,4 @@
-"""Schemas of geography: features of each layer with their properties, the newest figures, OGC's documents."""
+"""Define the schemas of geography: layer features and properties, the latest values, and OGC's documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warehouse.market.zones import ZONES
 _YEAR = or_null({"type": "number", "minimum": 1800, "maximum": 2100})
 _REAL_INSTANT: Schema = {"type": "number", "minimum": 0, "maximum": LAST_INSTANT}
 _REAL_PERCENTILE: Schema = TYPES["percentile"] | {"type": "number"}
-"""Whole in the layer, reals in the items of OGC API Features (`api.geo.ogc`): one schema describes both."""
+"""Integers in the layer, real numbers in the items of OGC API Features (`api.geo.ogc`). The schema covers both."""
 _BOX: Member = ("bbox?", "West, south, east, north in degrees.", listed("number", minItems=4, maxItems=4))
 _LINKS: Member = ("links?", "Links (OGC API Features).", listed("OgcLink"))
 
@@ -99,7 +99,7 @@ _LIVE_PROPERTIES = record(
 
 
 def _feature(properties: Schema, geometry: tuple[str, ...]) -> Schema:
-    """A feature; alone it carries the layer's terms and links too."""
+    """Return the schema of a feature. A single feature also contains the layer's terms and links."""
     return record(
         ("type", "GeoJSON type (RFC 7946).", text(const="Feature")), ("id", "Same as `properties.id`.", "text"), _BOX,
         ("geometry", "Geometry in WGS 84, longitude first.", record(
@@ -112,7 +112,7 @@ def _feature(properties: Schema, geometry: tuple[str, ...]) -> Schema:
 
 
 def _layer(feature: str, *more: Member) -> Schema:
-    """A layer as a collection; by page with what OGC API Features adds."""
+    """Return the schema of a layer as a collection. Pages have the additional fields of OGC API Features."""
     return record(
         ("type", "GeoJSON type (RFC 7946).", text(const="FeatureCollection")),
         ("name", "The layer.", "text"),
@@ -197,4 +197,4 @@ GEOGRAPHY: dict[str, Schema] = {
         ("collections", "The layers.", listed("OgcCollection"))),
 }
 # fmt: on
-"""By the name that OpenAPI's components give them. `Document` stays for files that hold a whole layer."""
+"""The schemas by component name. Files with a whole layer use `Document`."""

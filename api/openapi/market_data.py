@@ -1,4 +1,4 @@
-"""Schemas of market data: zones, freshness, the present, rows, the brief, windows and statistics."""
+"""Define the schemas of market data: zones, freshness, current values, rows, the brief, windows and statistics."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _OF_DOCUMENTS: dict[str, tuple[Member, ...]] = {
     "Snapshot": ("sample?",),
     "Brief": (*_GENERATION_MIX, *_MIXES, "sample?"),
 }
-"""What responses have beside the fields of the typed documents: values by fuel, and the mark of a sample."""
+"""The fields of responses that the typed documents lack: values by fuel, and the mark of a sample."""
 MARKET_DATA: dict[str, Schema] = {
     "Zone": record(
         ("id", "Zone ID.", "zone"), "name",

@@ -1,4 +1,4 @@
-"""What schemas are made of: types, members that many answers share, and `record`, which puts members together."""
+"""Define the parts of schemas: types, fields that many responses share, and `record`, which combines fields."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from warehouse.rows.schema import Basis
 
 Schema = dict[str, Any]
 Kind = Schema | str
-"""A schema, or the name of one: in `TYPES`, or with a capital letter of the components. A `?` behind it: or null."""
+"""A schema, or a name in `TYPES` or, with a capital letter, in the components. The suffix `?` allows null."""
 Member = str | tuple[str, str, Kind]
-"""Name, meaning and type, or the name of a member in `SHARED`. A `?` behind the name: it stands where it applies."""
+"""Name, meaning and type, or the name of a field in `SHARED`. The suffix `?` on the name makes the field optional."""
 
 
 def text(**bounds: Any) -> Schema:
-    """A string within bounds of JSON Schema."""
+    """Return the schema of a string within `bounds`, which are keywords of JSON Schema."""
     return {"type": "string", **bounds}
 
 
 def choice(*words: str) -> Schema:
-    """One of a few words."""
+    """Return the schema of a string that is one of `words`."""
     return text(enum=list(words))
 
 
 def ref(name: str) -> Schema:
-    """A schema of the components, by name."""
+    """Return a reference to a schema of the components by name."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def listed(item: Kind, **bounds: int) -> Schema:
-    """An array."""
+    """Return the schema of an array."""
     return {"type": "array", "items": schema_of(item), **bounds}
 
 
 def keyed(value: Kind, keys: Kind | None = None) -> Schema:
-    """An object used as a map."""
+    """Return the schema of an object used as a map."""
     names = {"propertyNames": schema_of(keys)} if keys else {}
     return {"type": "object", "additionalProperties": schema_of(value), **names}
 
 
 def or_null(kind: Kind) -> Schema:
-    """A value or null."""
+    """Return the schema of a value that can be null."""
     return {"anyOf": [schema_of(kind), {"type": "null"}]}
 
 
@@ -75,7 +75,7 @@ TYPES: dict[str, Schema] = {
     "metric": ref("MetricName"),
     "resolution": choice(*dict.fromkeys([*RESOLUTIONS, *LONGEST])),
 }
-"""Types that many members have."""
+"""The types that many fields have."""
 WORDS: dict[str, Schema] = {
     "ZoneId": choice(*ZONES),
     "MetricName": choice(*PUBLIC),
@@ -84,7 +84,7 @@ WORDS: dict[str, Schema] = {
     "RecordMetric": choice(*SCALAR),
     "WindowFind": choice("lowest", "highest"),
 }
-"""Words that openapi-generator would otherwise name after the path and after the member, twice."""
+"""Enumerations that openapi-generator would otherwise name twice, after the path and after the field."""
 
 # fmt: off
 SHARED: dict[str, tuple[str, Kind]] = {
@@ -180,7 +180,7 @@ SHARED: dict[str, tuple[str, Kind]] = {
 
 
 def record(*members: Member, closed: bool = False) -> Schema:
-    """An object with these members; `closed`: and no others."""
+    """Return the schema of an object with the given fields. `closed` forbids other fields."""
     properties, required = {}, []
     for member in members:
         name, meaning, kind = (member, *SHARED[member.removesuffix("?")]) if isinstance(member, str) else member

@@ -1,4 +1,4 @@
-"""The answers of each operation, with their headers, and the refusals that operations share."""
+"""Describe the responses of each operation with their headers, and the problems that operations share."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _OF_STATUS: Mapping[int, tuple[str, ...]] = {
     503: ("Retry-After",),
 }
 ANYWHERE = (400, 405, 414, 429, 431, 500, 503)
-"""Refusals that every path for clients can return."""
+"""The statuses of problems that every client path can return."""
 
 
 def describe_responses(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
@@ -85,7 +85,7 @@ def describe_responses(endpoint: Endpoint, examples: Mapping[str, Any]) -> Json:
 
 
 def shared(base_url: str, offer: Any) -> Json:
-    """Return the responses that operations refer to, by status. `offer`: an example of 402."""
+    """Return the responses that operations refer to, by status. `offer` is an example of 402."""
     payment = _response(
         "Payment required. The body is the offer of x402 version 1; `PAYMENT-REQUIRED` is that of version 2.",
         "PAYMENT-REQUIRED",
@@ -128,7 +128,7 @@ def _answer_headers(endpoint: Endpoint) -> Iterator[str]:
 
 def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
     if not media.startswith("text/") and not media.endswith("json"):
-        return {"schema": {"type": "string", "format": "binary"}}  # without one, generated types are `unknown`
+        return {"schema": {"type": "string", "format": "binary"}}  # without a schema, generated types are `unknown`
     content: Json = {"schema": {"type": "string"} if media.startswith("text/") else ref(endpoint.answer)}
     example, forecast = (examples.get(f"{endpoint.id} {media}{kind}") for kind in ("", " forecast"))
     if forecast is not None:
@@ -137,12 +137,12 @@ def _media(endpoint: Endpoint, media: str, examples: Mapping[str, Any]) -> Json:
 
 
 def _is_cached(endpoint: Endpoint) -> bool:
-    """Whether caches may keep its answers."""
+    """Return whether caches may store the responses of an endpoint."""
     return endpoint.method == "GET" and endpoint.tag not in ("Keys", "Service")
 
 
 def _problem(status: int, base_url: str) -> Json:
-    """The response of a status: every kind of problem that it may be, as an example."""
+    """Return the response of a status, with an example of each problem type that has it."""
     kinds = [kind for kind in KINDS.values() if kind.status == status]
     examples = {
         kind.name: {

@@ -1,7 +1,7 @@
-"""What answers look like, as JSON Schema (2020-12): the components of the OpenAPI document, every member defined.
+"""Define the schemas of responses as JSON Schema (2020-12): the components of the OpenAPI document.
 
-Market data is in `api.openapi.market_data`, layers in `api.openapi.geography`; here are files, changes, keys, webhooks,
-the service itself.
+Every field is defined. `api.openapi.market_data` contains market data and `api.openapi.geography` layers. This module
+contains files, changes, keys, webhooks and the service itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Client of the Electricity Market Data Service: typed, sync and async."""
+"""Call the Electricity Market Data Service with a typed client, sync or async."""
 
 from .clients import AsyncClient, Client
 from .errors import BadRequest, EmdsError, InvalidKey, NotFound, PaymentRequired, TooManyCalls, Unavailable

@@ -1,4 +1,4 @@
-"""What both clients share: a call's address, what an answer means, when to try again, a cache of answers. No I/O."""
+"""Define what both clients share without I/O: URLs of calls, the meaning of responses, retries and a response cache."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import httpx
 from .errors import EmdsError, error_of
 
 Moment = int | str | date
-"""A time as the service takes it (Unix seconds, ISO 8601, `2026-11-20`, `-24h`), or a `datetime` with its offset."""
+"""A time that the service accepts (Unix seconds, ISO 8601, `2026-11-20`, `-24h`), or a `datetime` with an offset."""
 _AGAIN = frozenset({429, 502, 503, 504})
 _MOST_CACHED = 64
 
 
 class Call(NamedTuple):
-    """One GET."""
+    """A GET request."""
 
     path: str
     query: tuple[tuple[str, str], ...] = ()
 
 
 def call(path: str, **query: Any) -> Call:
-    """A call; members that are None are left out. Raises ValueError for a `datetime` without an offset."""
+    """Return a call without the parameters that are None. Raises ValueError for a `datetime` without an offset."""
     members = (
         (name.rstrip("_"), _text(value)) for name, value in query.items() if value is not None and value is not False
     )
@@ -34,7 +34,7 @@ def call(path: str, **query: Any) -> Call:
 
 
 def series(metric: str, zone: str | Iterable[str], **query: Any) -> Call:
-    """Rows of one zone, or of several: a list, or `all`."""
+    """Return a call for rows of a zone, or of several zones: a list, or `all`."""
     name = metric.replace("_", "-")
     if isinstance(zone, str) and zone != "all":
         return call(f"/v1/{name}/{zone}", **query)
@@ -52,7 +52,7 @@ def _text(value: Any) -> str:
 
 
 def body_of(response: httpx.Response) -> dict[str, Any]:
-    """The body of a good answer. Raises EmdsError for any other."""
+    """Return the body of a response with status 200. Raises EmdsError for other responses."""
     try:
         body = response.json()
     except ValueError:
@@ -64,10 +64,10 @@ def body_of(response: httpx.Response) -> dict[str, Any]:
 
 
 def merged(envelope: dict[str, Any], page: dict[str, Any]) -> dict[str, Any]:
-    """The envelope of all pages read so far: their span, rows and holes; the rest is that of the first."""
+    """Return the envelope of all pages so far: their range, rows and gaps, and the first page's other fields."""
     if not envelope:
         return page
-    gaps = {"gaps": [*envelope["gaps"], *page["gaps"]]} if "gaps" in envelope else {}  # a forecast has none
+    gaps = {"gaps": [*envelope["gaps"], *page["gaps"]]} if "gaps" in envelope else {}  # a forecast has no gaps
     return {
         **envelope,
         **gaps,
@@ -79,7 +79,10 @@ def merged(envelope: dict[str, Any], page: dict[str, Any]) -> dict[str, Any]:
 
 
 def following(response_headers: Mapping[str, str]) -> Call | None:
-    """The next page by `Link`; its host is not followed, only path and query: a key goes nowhere else."""
+    """Return the next page from `Link`, None on the last page.
+
+    Only path and query are followed, not the host, so that the key is never sent to another host.
+    """
     link = response_headers.get("Link", "")
     if 'rel="next"' not in link:
         return None
@@ -88,21 +91,24 @@ def following(response_headers: Mapping[str, str]) -> Call | None:
 
 
 def signed(address: str) -> Call:
-    """A listed file: a signed address is the service's own, whatever its name; any other is the public place's."""
+    """Return the call of a listed file.
+
+    A signed URL belongs to the service, whatever its host name is. Other URLs belong to public storage.
+    """
     url = httpx.URL(address)
     own = "signature" in url.params
     return Call(url.path if own else str(url.copy_with(query=None)), tuple(url.params.multi_items()))
 
 
 def without_foreign_key(request: httpx.Request, own: httpx.URL) -> httpx.Request:
-    """The request, without the key where it leaves the service's host."""
+    """Return the request, without the key if its host is not the service's."""
     if (request.url.scheme, request.url.netloc) != (own.scheme, own.netloc):
         request.headers.pop("Authorization", None)
     return request
 
 
 def wait(response: httpx.Response | None, attempt: int, longest: float, now: float) -> float | None:
-    """Seconds to wait before the next try; None where trying again is no use. `now` is Unix seconds."""
+    """Return the seconds to wait before the next try, None if a retry cannot succeed. `now` is Unix seconds."""
     if response is None:
         return min(_pause(attempt), longest)
     if response.status_code not in _AGAIN:
@@ -122,27 +128,27 @@ def _pause(attempt: int) -> float:
 
 
 def unreachable(error: httpx.TransportError) -> EmdsError:
-    """No answer came."""
+    """Return the error for a request without a response."""
     return error_of(503, {"detail": f"no answer: {type(error).__name__}"})
 
 
 class AnswerCache:
-    """The last answers by call, with their validators."""
+    """The last responses by call, with their validators."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[Call, httpx.Response] = OrderedDict()
 
     def validator(self, request: Call) -> dict[str, str]:
-        """The header that asks whether the cached answer still holds."""
+        """Return the header with which the service checks whether the cached response is still current."""
         cached = self._answers.get(request)
         return {"If-None-Match": cached.headers["ETag"]} if cached is not None else {}
 
     def settled(self, request: Call, response: httpx.Response) -> httpx.Response:
-        """The answer to a call: the cached one where the service says that it is unchanged."""
+        """Return the response to a call, which is the cached response if the service returns 304."""
         if response.status_code == 304:
             self._answers.move_to_end(request)
             return self._answers[request]
-        is_json = response.headers.get("Content-Type", "").startswith("application/json")  # month files are large
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")  # monthly files are large
         if response.status_code == 200 and "ETag" in response.headers and is_json:
             self._answers[request] = response
             self._answers.move_to_end(request)

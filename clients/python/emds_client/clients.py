@@ -1,4 +1,4 @@
-"""The clients, sync and async: one description of their methods; each sends requests and sleeps in its own way."""
+"""Define the clients, sync and async. Both share their methods, and each sends requests and sleeps in its own way."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Zones = TypeVar("Zones")
 Rows = TypeVar("Rows")
 Frame = TypeVar("Frame")
 Updates = TypeVar("Updates")
-"""What the methods return: as they are from `Client`, to be awaited from `AsyncClient`."""
+"""The results of the methods. `Client` returns them directly; those of `AsyncClient` must be awaited."""
 
 
 class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
-    """The methods of both clients. `Client` returns their values, `AsyncClient` coroutines of them."""
+    """The methods of both clients. `Client` returns their values, `AsyncClient` returns coroutines."""
 
     _open: Any
-    """The class of httpx that holds the connections."""
+    """The class of httpx that manages the connections."""
 
     def __init__(
         self,
@@ -45,42 +45,42 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
         self.changes = Changes[Updates](self)
 
     def get(self, path: str, **query: Any) -> Json:
-        """The decoded body of any JSON path. Raises EmdsError."""
+        """Return the decoded body of any JSON path. Raises EmdsError."""
         return self._body(calls.call(path, **query))
 
     def zones(self) -> Zones:
-        """The zones with clocks, currency, licence and attribution."""
+        """Return the zones with time zones, currency, licence and attribution."""
         zones: Zones = self._run(steps.read_zones())
         return zones
 
     def status(self) -> Json:
-        """Freshness by source and zone."""
+        """Return the freshness by source and zone."""
         return self.get("/v1/status")
 
     def latest(self, zone: str, *, sample: bool = False) -> Json:
-        """The newest value of each metric."""
+        """Return the newest value of each metric."""
         return self.get(f"/v1/latest/{zone}", sample=sample)
 
     def brief(self, zone: str, *, sample: bool = False) -> Json:
-        """The present ranked against the last 30 days, and in words."""
+        """Return the current values ranked against the last 30 days, with a summary."""
         return self.get(f"/v1/brief/{zone}", sample=sample)
 
     def snapshot(self, *, sample: bool = False, **query: Any) -> Json:
-        """The newest values of all zones; `metric` and `zones` narrow it."""
+        """Return the newest values of all zones, or of the given `metric` and `zones`."""
         return self.get("/v1/map/snapshot", sample=sample, **query)
 
     def windows(self, zone: str, *, sample: bool = False, **query: Any) -> Json:
-        """The cheapest or dearest hours ahead, by auction or, where there is none, by the operator's own forecast."""
+        """Return the cheapest or most expensive hours ahead, by auction prices or else the operator's forecast."""
         return self.get(f"/v1/windows/{zone}", sample=sample, **query)
 
     def statistics(
         self, metric: str, zone: str, start: Moment | None = None, end: Moment | None = None, **query: Any
     ) -> Json:
-        """Mean, spread, extremes and quantiles of a window; `above` and `below` add the time beyond a value."""
+        """Return mean, spread, extremes and quantiles of a window. `above` and `below` add the time beyond a value."""
         return self._body(calls.series(metric, zone, start=start, end=end, stats=True, **query))
 
     def forecast(self, metric: str, zone: str, start: Moment | None = None, **query: Any) -> Rows:
-        """The publisher's own forecast, by default the newest of each interval."""
+        """Return the publisher's own forecast, by default the newest of each interval."""
         return self.series(metric, zone, start, kind="forecast", **query)
 
     def series(
@@ -93,16 +93,16 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
         pages: int | None = None,
         **query: Any,
     ) -> Rows:
-        """Rows of a window, page after page, at most `pages`. Raises EmdsError."""
+        """Return the rows of a window, fetched in at most `pages` pages. Raises EmdsError."""
         rows: Rows = self._run(steps.read_series(metric, zone, start, end, pages, query))
         return rows
 
     def bulk(self, metric: str, zone: str | Iterable[str], first: str = "", last: str = "9999") -> Frame:
-        """Months of one zone or several in one pandas frame, from the month files of /v1/bulk, each checked by SHA-256.
+        """Return the monthly files of a zone, or of several, as a pandas frame. Each file is checked by SHA-256.
 
         `first` and `last`, both included, are months (`2025-11`) or years. Rows ascend by time, then zone. The final
-        files of a zone and calendar year count as one answer per day. Needs pandas and pyarrow. Raises NotFound if a
-        zone has no such month, Unavailable for a file that is not the one listed.
+        files of a zone and calendar year count once against the quota per day. Needs pandas and pyarrow. Raises
+        NotFound if a zone has no such month, and Unavailable if a file is not the listed file.
         """
         frame: Frame = self._run(steps.read_months(metric, zone, first, last))
         return frame
@@ -112,15 +112,15 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
         return body
 
     def _run(self, taken: Steps[Any]) -> Any:
-        """Take the steps, and return what they end with."""
+        """Perform the steps and return their result."""
         raise NotImplementedError
 
     def _follow(self, followed: Followed, update: Update | None, every: float) -> Any:
-        """Yield the update before, or the whole window, and then each update, `every` seconds apart."""
+        """Yield the previous update, or the whole window, and then an update every `every` seconds."""
         raise NotImplementedError
 
     def _with_retries(self, taken: Steps[T]) -> Generator[httpx.Request | float, Any, T]:
-        """Turn calls into requests, and pauses in seconds between those of one call."""
+        """Turn calls into requests, and yield the pauses between retries in seconds."""
         try:
             call = next(taken)
             while True:
@@ -130,7 +130,7 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
             return result
 
     def _answer(self, call: Call) -> Generator[httpx.Request | float, Any, httpx.Response]:
-        """Yield requests, which get a response or the error in its place, and pauses. Raises EmdsError."""
+        """Yield requests, which receive a response or an error, and pauses. Raises EmdsError."""
         for attempt in range(self._retries + 1):
             request = self._http.build_request("GET", call.path, params=call.query, headers=self._cache.validator(call))
             answer = yield calls.without_foreign_key(request, self._http.base_url)
@@ -145,7 +145,7 @@ class _Methods(Generic[Json, Zones, Rows, Frame, Updates]):
 
 
 class Changes(Generic[Updates]):
-    """What changed in the warehouse, as `client.changes`."""
+    """The changes in the warehouse, as `client.changes`."""
 
     def __init__(self, client: _Methods[Any, Any, Any, Any, Updates]) -> None:
         self._client = client
@@ -161,11 +161,11 @@ class Changes(Generic[Updates]):
         since: str | None = None,
         every: float = 60.0,
     ) -> Updates:
-        """Keep a pandas frame of a series true: its rows from `start` on, then, every `every` seconds, what changed.
+        """Keep a pandas frame of a series up to date: its rows from `start`, then its changes every `every` seconds.
 
-        Each step yields an `Update`, changed or not, so it never waits longer than `every` seconds and its calls. To
-        go on another day, keep `update.frame` and `update.cursor` and give them as `frame` and `since`. Where the
-        service no longer knows the cursor, the window is read again. Raises EmdsError.
+        Each step yields an `Update`, changed or not, so it takes no longer than `every` seconds and the calls. To
+        continue later, pass the stored `update.frame` and `update.cursor` as `frame` and `since`. If the service no
+        longer knows the cursor, the window is read again. Raises EmdsError.
         """
         before = Update(frame, since, False, True) if frame is not None and since is not None else None
         updates: Updates = self._client._follow(Followed(metric, zone, start, market), before, every)
@@ -173,9 +173,9 @@ class Changes(Generic[Updates]):
 
 
 class Client(_Methods[dict[str, Any], list[dict[str, Any]], Series, Any, Iterator[Update]]):
-    """Calls one service: by default that of EMDS_URL with the key of EMDS_KEY; free paths and samples need none.
+    """A client of a service, by default at EMDS_URL with the key in EMDS_KEY. Free paths and samples need no key.
 
-    Close it, or use it in a `with`.
+    Close the client, or use it in a `with` statement.
     """
 
     _open, _sleep = httpx.Client, staticmethod(time.sleep)
@@ -187,7 +187,7 @@ class Client(_Methods[dict[str, Any], list[dict[str, Any]], Series, Any, Iterato
         self.close()
 
     def close(self) -> None:
-        """Closes connections."""
+        """Close the connections."""
         self._http.close()
 
     def _run(self, taken: Steps[T]) -> T:
@@ -224,7 +224,7 @@ class AsyncClient(
         AsyncIterator[Update],
     ]
 ):
-    """As `Client`, awaited."""
+    """An asynchronous `Client`, whose methods must be awaited."""
 
     _open, _sleep = httpx.AsyncClient, staticmethod(asyncio.sleep)
 
@@ -235,7 +235,7 @@ class AsyncClient(
         await self.close()
 
     async def close(self) -> None:
-        """Closes connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def _run(self, taken: Steps[T]) -> T:

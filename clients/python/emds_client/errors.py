@@ -1,4 +1,4 @@
-"""Refusals of the service as exceptions, one class for each thing that a caller can do about it."""
+"""Define the problems of the service as exceptions, a class for each remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class EmdsError(Exception):
-    """A call that was refused. `status` is HTTP's, 0 where no answer came; `problem` the service's own members."""
+    """A failed call. `status` is that of HTTP, 0 without a response. `problem` contains the fields of the problem."""
 
     def __init__(self, status: int, detail: str, problem: dict[str, Any] | None = None) -> None:
         super().__init__(detail)
@@ -14,7 +14,7 @@ class EmdsError(Exception):
 
 
 class BadRequest(EmdsError):
-    """400, 406: a parameter is wrong; `problem["errors"]` names each."""
+    """400, 406: a parameter is invalid. `problem["errors"]` names each invalid parameter."""
 
 
 class InvalidKey(EmdsError):
@@ -22,19 +22,19 @@ class InvalidKey(EmdsError):
 
 
 class PaymentRequired(EmdsError):
-    """402: the path wants a key, a payment or `sample=True`."""
+    """402: the path needs a key, a payment or `sample=True`."""
 
 
 class NotFound(EmdsError):
-    """404: no such zone, or the zone has not that metric; `problem["zones"]` may name those that have."""
+    """404: the zone does not exist or does not have the metric. `problem["zones"]` may list zones that do."""
 
 
 class TooManyCalls(EmdsError):
-    """429: the key's day or a limit is used up."""
+    """429: the key's daily quota or a rate limit is exceeded."""
 
 
 class Unavailable(EmdsError):
-    """5xx, or no answer at all."""
+    """5xx, or no response."""
 
 
 _BY_STATUS: dict[int, type[EmdsError]] = {
@@ -48,6 +48,6 @@ _BY_STATUS: dict[int, type[EmdsError]] = {
 
 
 def error_of(status: int, problem: dict[str, Any]) -> EmdsError:
-    """The exception of an answer."""
+    """Return the exception of a response."""
     kind = _BY_STATUS.get(status, Unavailable if status >= 500 else EmdsError)
     return kind(status, str(problem.get("detail") or problem.get("error") or f"HTTP {status}"), problem)

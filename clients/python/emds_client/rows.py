@@ -1,4 +1,4 @@
-"""Rows of a series, and the same as frames, which carry whose figures they are and under which licence."""
+"""Represent the rows of a series, and convert them to frames that keep attribution and licence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _TERMS = ("attribution", "license")
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Rows as the service gave them, ascending unless asked otherwise, with the envelope of all pages read.
+    """The rows of a series, ascending unless `order` says otherwise, with the merged envelope of all pages.
 
-    `ts` is the start of an interval in Unix seconds UTC; a missing interval has no row. `truncated`: whether there are
-    more pages than were read.
+    `ts` is the start of an interval in Unix seconds UTC. A missing interval has no row. `truncated` is true if there
+    are more pages.
     """
 
     envelope: dict[str, Any]
@@ -24,16 +24,19 @@ class Series:
 
     @property
     def attribution(self) -> Any:
-        """Whose figures these are: to be shown wherever they are; of several zones by zone."""
+        """Return the attribution to show with the data, by zone if the series has several zones."""
         return self.envelope["attribution"]
 
     @property
     def columns(self) -> list[str]:
-        """The members of a row, known without rows too."""
+        """Return the fields of a row, also if there are no rows."""
         return [*self.rows[0]] if self.rows else [*(["zone"] if "zones" in self.envelope else []), *_COLUMNS]
 
     def to_pandas(self, *, wide: bool = False) -> Any:
-        """A pandas frame indexed by `time` (UTC), terms in `attrs`. `wide`: values alone, a column a zone or fuel."""
+        """Return a pandas frame indexed by `time` (UTC), with the terms in `attrs`.
+
+        `wide` returns only values, in a column per zone or fuel.
+        """
         import pandas
 
         frame = pandas.DataFrame(self.rows, columns=self.columns)
@@ -45,7 +48,7 @@ class Series:
         return frame
 
     def to_polars(self) -> Any:
-        """A polars frame with a column `time` (UTC) beside `ts`."""
+        """Return a polars frame with `ts` and the additional column `time` (UTC)."""
         import polars
 
         kinds = {"ts": polars.Int64, "value": polars.Float64}
@@ -54,7 +57,7 @@ class Series:
         return frame.with_columns(polars.from_epoch("ts", time_unit="s").dt.replace_time_zone("UTC").alias("time"))
 
     def to_arrow(self) -> Any:
-        """A pyarrow table, with attribution and licence as JSON in the metadata of its schema."""
+        """Return a pyarrow table, with attribution and licence as JSON in the metadata of its schema."""
         import pyarrow
 
         kinds = {"ts": pyarrow.int64(), "value": pyarrow.float64()}

@@ -1,4 +1,4 @@
-"""Methods that take several answers, once for both clients: generators that yield a `Call` and receive its answer."""
+"""Define the methods of both clients that need several calls, as generators of `Call` that receive responses."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .rows import Series
 T = TypeVar("T")
 Steps = Generator[Call, httpx.Response, T]
 _FAR = "2100-01-01"
-"""Past every row that is known ahead."""
+"""A date after all known future rows."""
 
 
 class Update(NamedTuple):
-    """A followed frame. `cursor` continues from here; `changed`: the frame differs from the update before."""
+    """A followed frame. `cursor` continues after it. `changed` tells whether the frame differs from the last one."""
 
     frame: Any
     cursor: str
@@ -30,7 +30,7 @@ class Update(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """The series that a frame holds: all its rows from `start` on, those known ahead too."""
+    """The series in a frame: all its rows from `start`, including known future rows."""
 
     metric: str
     zone: str
@@ -42,7 +42,7 @@ class Followed(NamedTuple):
         return read_series(self.metric, self.zone, start, end, None, {"market": self.market})
 
     def begin(self) -> Steps[Update]:
-        """Read the whole window. The cursor is older than the rows, so no change falls between the two."""
+        """Read the whole window. The cursor is older than the rows, so that no change is missed."""
         newest = calls.body_of((yield calls.call("/v1/changes", since="now")))
         series = yield from self.read(self.start, _FAR)
         frame = series.to_pandas()
@@ -50,7 +50,7 @@ class Followed(NamedTuple):
         return Update(frame, newest["next"], True, False)
 
     def advance(self, before: Update) -> Steps[Update]:
-        """Apply what changed since the update before. A cursor that the service no longer knows begins again."""
+        """Apply the changes since the previous update. If the service no longer knows the cursor, start again."""
         import pandas
 
         request = calls.call("/v1/changes", since=before.cursor, zone=self.zone, metric=self.metric, limit=1000)
@@ -71,7 +71,7 @@ class Followed(NamedTuple):
 
 
 def read_body(call: Call) -> Steps[dict[str, Any]]:
-    """Read one JSON answer."""
+    """Read the JSON body of a response."""
     return calls.body_of((yield call))
 
 
@@ -82,7 +82,7 @@ def read_zones() -> Steps[list[dict[str, Any]]]:
 
 
 def _spans(entries: Iterable[dict[str, Any]], start: int) -> list[tuple[int, int]]:
-    """The spans that entries touch from `start` on, those that overlap as one."""
+    """Return the ranges at or after `start` that entries affect. Overlapping ranges are merged."""
     spans: list[tuple[int, int]] = []
     for first, last in sorted((max(entry["first"], start), entry["last"]) for entry in entries):
         if spans and first <= spans[-1][1]:
@@ -100,7 +100,7 @@ def read_series(
     pages: int | None,
     query: dict[str, Any],
 ) -> Steps[Series]:
-    """Read page after page."""
+    """Read a series page by page, at most `pages` pages."""
     request: Call | None = calls.series(metric, zone, start=start, end=end, **{"limit": 5000, **query})
     envelope: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
@@ -114,9 +114,9 @@ def read_series(
 
 
 def read_months(metric: str, zone: str | Iterable[str], first: str, last: str) -> Steps[Any]:
-    """Read month files into one frame, by time, then zone.
+    """Read monthly files into a frame, by time, then zone.
 
-    Raises NotFound for a zone without such a month, Unavailable for a file that is not the one listed.
+    Raises NotFound for a zone without such a month, and Unavailable if a file is not the listed file.
     """
     import pandas
     import pyarrow

@@ -1,4 +1,4 @@
-"""The release, read here by the package, its wheel and the User-Agent."""
+"""Define the version, which the package, its wheel and the User-Agent read here."""
 
 from __future__ import annotations
 
