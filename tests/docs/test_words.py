@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from api.http.problems import KINDS
@@ -19,6 +20,7 @@ from api.mcp.server import INSTRUCTIONS
 from api.mcp.tools import TOOLS
 from api.openapi import document as openapi
 from api.settings import Settings
+from orchestration.cli import emds
 from tests.docs.phrases import find_phrases, long_sentences
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +34,7 @@ def _described(value: Any, place: str) -> Texts:
         for name, part in value.items():
             if name in ("summary", "description") and isinstance(part, str):
                 yield place, part
-            elif name not in ("schemas", "example", "examples"):
+            elif name not in ("example", "examples"):
                 yield from _described(part, f"{place}.{name}")
     elif isinstance(value, list):
         for part in value:
@@ -41,6 +43,22 @@ def _described(value: Any, place: str) -> Texts:
 
 def _operations() -> Texts:
     return _described(openapi.document(Settings(), {}), "openapi")
+
+
+def _pages() -> Texts:
+    folders = (ROOT, ROOT / "docs", ROOT / "clients" / "python")
+    for path in sorted(path for folder in folders for path in folder.glob("*.md")):
+        yield str(path.relative_to(ROOT)), path.read_text()
+
+
+def _commands() -> Texts:
+    """Yield the help of each command and option of `emds`."""
+    todo: list[tuple[str, click.Command]] = [("emds", emds)]
+    while todo:
+        name, command = todo.pop()
+        yield name, command.help or ""
+        yield from ((f"{name} {option.name}", getattr(option, "help", None) or "") for option in command.params)
+        todo += [(f"{name} {word}", each) for word, each in getattr(command, "commands", {}).items()]
 
 
 def _problems() -> Texts:
@@ -72,6 +90,8 @@ def _raised() -> Texts:
 
 
 COVERED: Mapping[str, tuple[Callable[[], Texts], int]] = {
+    "pages": (_pages, 25),
+    "commands": (_commands, 0),
     "openapi": (_operations, 0),
     "problems": (_problems, 0),
     "mcp": (_tools, 0),

@@ -59,7 +59,7 @@ class CatalogueSeries(Struct, frozen=True):
     first: Annotated[Instant | None, Meta(description="`ts` of the first row; null without rows.")]
     last: Annotated[Instant | None, Meta(description="`ts` of the last row; null without rows.")]
     rows: Annotated[Count, Meta(description="Number of rows stored.")]
-    same_as: Annotated[FileMetric | UnsetType, Meta(description="The stored metric of which this is another name.")] = (
+    same_as: Annotated[FileMetric | UnsetType, Meta(description="Stored metric that has this second name.")] = (
         UNSET
     )
     basis: Annotated[
@@ -153,14 +153,14 @@ class CatalogueFeed(Struct, frozen=True):
 
 
 class FillProgress(Struct, frozen=True):
-    """How far a first fill is."""
+    """Progress of a first fill."""
 
     done: Annotated[Count, Meta(description="Completed runs; a run fetches up to a month of one feed.")]
     of: Annotated[Count, Meta(description="Runs of the first fill.")]
 
 
 class Filling(Struct, frozen=True):
-    """How far a first fill is, in all and for each zone that it has not completed."""
+    """Progress of a first fill, in total and for each incomplete zone."""
 
     done: Annotated[Count, Meta(description="Completed runs.")]
     of: Annotated[Count, Meta(description="Runs of the first fill.")]
@@ -168,7 +168,7 @@ class Filling(Struct, frozen=True):
 
 
 class PublishedCatalogue(Struct, frozen=True):
-    """What is stored, whose it is, and when it is due."""
+    """All stored series with their publishers and schedules."""
 
     generated: Annotated[Instant, Meta(description="Time when the document was built, Unix seconds.")]
     mode: Annotated[

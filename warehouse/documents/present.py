@@ -55,7 +55,7 @@ class CurrentValue(Struct, frozen=True):
 
 
 class MetricValue(Struct, frozen=True):
-    """The newest value of a metric, with its rank: what a map colours zones of different currencies by."""
+    """The newest value of a metric with its rank, which makes zones with different currencies comparable."""
 
     value: Annotated[float, _VALUE]
     unit: Annotated[str, UNIT]
@@ -116,7 +116,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class Brief(Struct, frozen=True, kw_only=True):
-    """The current values of a zone against its own last 30 days, the change over 24 hours, and both in words."""
+    """The current values of a zone, ranked within its past 30 days, with the change over 24 hours and a text."""
 
     zone: Annotated[ZoneId, Meta(description="Zone ID.")]
     zone_name: Annotated[str, Meta(description="Name of the zone.")]

@@ -47,7 +47,7 @@ _REASONS = {
 
 
 class ContextBlock(Struct, frozen=True, kw_only=True):
-    """Where the current value stands in the 30 days before it."""
+    """Rank of the current value within the 30 days before it."""
 
     percentile: Annotated[
         Percentile,
