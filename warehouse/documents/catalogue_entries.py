@@ -59,9 +59,7 @@ class CatalogueSeries(Struct, frozen=True):
     first: Annotated[Instant | None, Meta(description="`ts` of the first row; null without rows.")]
     last: Annotated[Instant | None, Meta(description="`ts` of the last row; null without rows.")]
     rows: Annotated[Count, Meta(description="Number of rows stored.")]
-    same_as: Annotated[FileMetric | UnsetType, Meta(description="Stored metric that has this second name.")] = (
-        UNSET
-    )
+    same_as: Annotated[FileMetric | UnsetType, Meta(description="Stored metric that has this second name.")] = UNSET
     basis: Annotated[
         Basis | UnsetType, Meta(description="For carbon intensity: whether it is published or an estimate.")
     ] = UNSET
