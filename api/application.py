@@ -1,7 +1,7 @@
 """Build the application of one worker, in which every view is registered once under its operationId.
 
-Paths without a part that only Flask can match (`/v1/price/GB`) are also in a dictionary, because Flask's matching and
-its contexts took a third of the time of a short response.
+Paths without a part that only Flask can match (`/v1/price/GB`) are also in a dictionary. Flask's matching and its
+contexts took a third of the time of a short response.
 """
 
 from __future__ import annotations

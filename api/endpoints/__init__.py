@@ -1,1 +1,1 @@
-"""Every path of this service in one table, from which routes, checks, OpenAPI, `/catalog` and llms.txt follow."""
+"""List every path of this service in a table, which routes, checks, OpenAPI, `/catalog` and llms.txt follow."""

@@ -1,4 +1,4 @@
-"""One row of the table of endpoints, and the rows of series: two for each metric that has a path."""
+"""Define a row of the table of endpoints, and the rows of series: two for each metric that has a path."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ FORECAST = frozenset(map(actual_of, Forecast))
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One method of one path."""
+    """A method of a path."""
 
     id: str
-    """Its operationId, and the key of its price."""
+    """The operationId, and the key of the price."""
     path: str
     tag: str
     answer: str
-    """The schema of a good answer, by its name in OpenAPI's components; empty where there is no body."""
+    """The schema of a successful response, by its name in OpenAPI's components; empty without a body."""
     summary: str
     description: str
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     zones: tuple[str, ...] = ()
-    """What `{zone}` may be."""
+    """The zones that `{zone}` accepts."""
     price: str = ""
-    """USD a call; empty for what is free. Several zones in one call: USD a zone."""
+    """USD per call, or per zone if a call takes several zones; empty for a free path."""
     offer: str = ""
-    """What a buyer gets, in one line; facilitators refuse more than 500 characters."""
+    """The text of the offer to a buyer; facilitators reject more than 500 characters."""
     media: tuple[str, ...] = ("application/json",)
     method: str = "GET"
     body: str = ""
-    """The schema of the request body; empty where it takes none."""
+    """The schema of the request body; empty without a body."""
     code: int = 200
-    """The status of a good answer."""
+    """The status of a successful response."""
     more_statuses: tuple[int, ...] = ()
-    """Refusals beyond those that follow from its kind."""
+    """Refusals besides those that follow from the type of endpoint."""
     keyed: bool = False
-    """Only for holders of a key: about the key itself."""
+    """Whether only a key's holder may call it, about the key itself."""
     token: bool = False
-    """Only for the operator, by EMDS_METRICS_TOKEN."""
+    """Whether only the operator may call it, with EMDS_METRICS_TOKEN."""
 
     @property
     def paid(self) -> bool:
@@ -64,12 +64,12 @@ class Endpoint:
 
     @property
     def access(self) -> str:
-        """Who may call it: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."""
+        """The access class: `free`, `paid` (key, payment or sample), `key` (about the key itself) or `token`."""
         return "token" if self.token else "paid" if self.paid else "key" if self.keyed else "free"
 
     @property
     def statuses(self) -> frozenset[int]:
-        """Its refusals, besides those that any path may answer."""
+        """The statuses of its refusals, besides those of every path."""
         kinds = (
             ((401, 402, 409), self.paid),
             ((401,), self.keyed or self.token),
@@ -81,12 +81,12 @@ class Endpoint:
 
 
 def takes(*parameters: Parameter) -> dict[str, Parameter]:
-    """Parameters by name, in this order."""
+    """Return the parameters by name, in their order."""
     return {parameter.name: parameter for parameter in parameters}
 
 
 def of_one_zone(metric: Metric) -> Endpoint:
-    """Return the endpoint of one zone's rows of a metric that has a path."""
+    """Return the endpoint for the rows of a metric with a path in a single zone."""
     of = METRICS[metric]
     path = of.path
     assert path is not None, metric
@@ -108,7 +108,7 @@ def of_one_zone(metric: Metric) -> Endpoint:
 
 
 def of_several_zones(metric: Metric) -> Endpoint:
-    """Return the endpoint of several zones' rows of a metric that has a path."""
+    """Return the endpoint for the rows of a metric with a path in several zones."""
     path, one = METRICS[metric].path, of_one_zone(metric)
     assert path is not None, metric
     not_here = ("stats", "above", "below", "cursor")
@@ -131,12 +131,12 @@ def of_several_zones(metric: Metric) -> Endpoint:
         },
         zones=(),
         offer=f"{path.offer} of several zones at once; the price is per zone",
-        more_statuses=(404, 416),  # 404: a zone without the metric, or withheld by its terms
+        more_statuses=(404, 416),  # 404: a zone lacks the metric, or its terms withhold it
     )
 
 
 def _parameters(metric: Metric) -> tuple[Parameter, ...]:
-    """Return the parameters of some metrics only: yearly rows have no means and no statistics."""
+    """Return the parameters that only some metrics take. Yearly rows have neither means nor statistics."""
     if METRICS[metric].yearly:
         return ()
     own = (*_OWN_PARAMETERS.get(metric, ()), *(_OF_FORECASTS if metric in FORECAST else ()))

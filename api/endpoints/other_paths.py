@@ -1,4 +1,4 @@
-"""Paths that callers try because other services have them, and the paths of this service that they mean."""
+"""Explain paths that clients know from other services by the paths of this service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SERIES_WITH = {
     "stats": "stats=true",
     "day-ahead": "market=day_ahead",
 }
-"""What is a path elsewhere and a parameter of a series here, in the form of its query."""
+"""Paths of other services that are parameters of a series here, as a query."""
 _OTHER = {
     "/v1": "The series are listed at /catalog and every path is described at /docs; /v1/price/GB is one of them",
     "/docs": "The documentation is at /docs",
@@ -27,7 +27,7 @@ _OTHER = {
 
 
 def explain_path(path: str) -> str:
-    """Return what to request in place of a path that does not exist, as a sentence; empty if nothing is known."""
+    """Return a sentence with the alternative to a path that does not exist; empty if there is no known alternative."""
     plain = path.lower().replace("_", "-").rstrip("/")
     if plain in _OTHER:
         return f" {_OTHER[plain]}."

@@ -1,4 +1,4 @@
-"""The query parameters of the series, the snapshot and the samples: what each takes and means."""
+"""Declare the query parameters of the series, the snapshot and the samples, with their values and meanings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from warehouse.rows.forecasts import LONGEST_AHEAD_DAYS
 from warehouse.series.change_log import CURSOR_PATTERN
 
 METRICS: dict[str, Metric] = {metric.value.replace("_", "-"): metric for metric in Metric}
-"""Metrics as the paths of month files spell them: `price-day-ahead`, `carbon-intensity`."""
+"""Metrics as the paths of monthly files spell them: `price-day-ahead`, `carbon-intensity`."""
 CHANGE_CURSOR = re.compile(f"{CURSOR_PATTERN}|now")
 MONTH_PATTERN = "[0-9]{4}-(0[1-9]|1[0-2])"
 
@@ -66,7 +66,7 @@ INTERVAL = choice(
 TIME = choice(
     "time", "Add `time` to every row in RFC 3339 format: `utc`, or `local` for the zone's civil time with its offset. "
     "`unix` returns only `ts`.", ("utc", "local"), unset="unix")
-# Any text is accepted here: an unknown format is a 406, not a 400.
+# Any text is accepted here, because an unknown format is a 406 and not a 400.
 FORMAT = Parameter(
     "format", "Response format. Overrides the Accept header.", str.lower,
     {"type": "string", "enum": list(formats.MEDIA)}, example="json")
@@ -100,7 +100,7 @@ BULK_METRIC = words(
 BULK_SINCE = moment(
     "since", "Return only files whose content changed after this time, by `changed_at`. Use the `as_of` of your "
     "previous list. Same formats as `start`. Default: all.")
-# The default None differs from any value that is sent; three hours apply if neither slots nor kwh is.
+# None shows that it was not sent; three hours apply if neither slots nor kwh is sent.
 HOURS = replace(hours(
     "hours", "Length of the block in hours, in steps of 0.25, for example `3` or "
     "`1.5`.", LONGEST_HOURS, 3 * HOUR), default=None)
@@ -171,7 +171,7 @@ CONFIRMATION = replace(
 
 
 def zones_of(metric: Metric) -> Parameter:
-    """Return the parameter for zones separated by commas, or `all`, whose value is None."""
+    """Return a parameter for comma-separated zones, or `all`, whose value is None."""
     known = zones_with(metric)
     named = zones("zones", "Zones separated by commas, or `all` for every zone that publishes the metric.", known)
 

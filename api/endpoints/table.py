@@ -1,4 +1,4 @@
-"""Every path of this service, one row each."""
+"""List every path of this service, one row per path."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ _OGC = (
 
 
 def _layer(layer: str) -> tuple[Endpoint, ...]:
-    """Return the path of a geo layer, and one with the file extension of each of its formats."""
+    """Return the path of a geo layer, and a path with the file extension of each of its formats."""
     own, suffixes = geo.PARAMETERS[layer], geo.FORMATS[layer]
     media = tuple(geo.MEDIA[suffix] for suffix in suffixes)
     statuses = (404, 416) if "at" in own else (416,)
@@ -259,7 +259,7 @@ def _layer_file(whole: Endpoint, layer: str, suffix: str) -> Endpoint:
 
 
 def _collection(name: str) -> tuple[Endpoint, Endpoint, Endpoint]:
-    """Return the paths of a geo layer as a collection of OGC API Features."""
+    """Return a geo layer as a collection of OGC API Features."""
     title, path = geo.TITLES[name], f"{geo.ROOT}/collections/{name}"
     by_page = (
         "Returns features by page (`limit` and `offset`), with `numberMatched` and a link to the next page (OGC API "
@@ -292,7 +292,7 @@ _TABLE: tuple[Endpoint, ...] = (
     *_DISCOVERY,
     *_OPERATION,
 )
-# Every path takes `sample`, so that a client can add it to any URL, except files that always contain a whole layer.
+# Clients may add `sample` to any URL, so every path takes it, except files with a whole layer.
 _WHOLE_FILES = {geo.MEDIA[suffix] for suffix in geo.UNCUT}
 ENDPOINTS: dict[str, Endpoint] = {
     endpoint.id: endpoint
@@ -300,11 +300,11 @@ ENDPOINTS: dict[str, Endpoint] = {
     else replace(endpoint, parameters={**endpoint.parameters, "sample": query.SAMPLE})
     for endpoint in _TABLE
 }
-"""By operationId."""
+"""The endpoints by operationId."""
 
 
 def listing(catalogue: Catalogue, base_url: str) -> dict[str, Any]:
-    """Return the body of `/catalog`: the available data, and every path with its price."""
+    """Return the body of `/catalog`: all published series, and every path with its price."""
     whole = orjson.loads(catalogue.document.body)
     return {**whole, "endpoints": [_listed(endpoint, base_url) for endpoint in ENDPOINTS.values()]}
 

@@ -170,7 +170,7 @@ class Problem(Exception):
     ) -> None:
         """Take the type's meaning for an empty `detail`. A `body` of JSON replaces the document, as for a 402.
 
-        `reason` is the part of `detail` that says what happened, for callers that word the next step themselves.
+        `reason` is the part of `detail` about what happened, for callers that word the next step themselves.
         """
         self.kind, self.body = KINDS[kind] if isinstance(kind, str) else kind, body
         self.detail = detail or self.kind.meaning

@@ -1,1 +1,1 @@
-"""Windows of rows: the query, its paging, its rows and their formats. No Flask here."""
+"""Read windows of rows: the query, its paging, its rows and their formats. Nothing here imports Flask."""

@@ -1,4 +1,4 @@
-"""Read the rows of several zones abreast, no further than a page of their merged rows reaches."""
+"""Read the rows of several zones in parallel, only as far as a page of their merged rows needs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from warehouse.series.row_columns import RowColumns, joined
 def read_abreast(
     reader: Reader, plans: Sequence[ZonePlan], rests: Sequence[tuple[Window, Cursor | None]], order: Order, count: int
 ) -> tuple[list[RowColumns], int | None]:
-    """Return rows of each zone, ascending, among which are the first `count` rows of all zones.
+    """Return rows of each zone, ascending, that include the first `count` rows of all zones.
 
-    And None, or the instant at which reading ended early, since it took too much work: all rows before it are there, in
-    descending order all from it on. `rests`: each zone's window, and the cursor that cuts its rows.
+    Also return None, or the time at which too much work ended reading. The result then has all rows before that time,
+    or from it on in descending order. `rests` has each zone's window, and the cursor that cuts its rows.
     """
     ascending, settled = order == "asc", -math.inf
     end = max(window.end if ascending else -window.start for window, _ in rests)
@@ -43,16 +43,16 @@ def read_abreast(
 
 
 class _ZoneRows:
-    """What was read of one zone so far, in the direction of a page."""
+    """The rows that were read of a zone, in the direction of a page."""
 
     def __init__(self, pieces: Iterator[stored_rows.Piece], ascending: bool) -> None:
         self.rows: list[RowColumns] = []
         self.reached: float = -math.inf
-        """All rows before it are there: an instant in ascending order, a negated one in descending order."""
+        """The time before which all rows have been read; negated in descending order."""
         self._pieces, self._ascending, self._before = pieces, ascending, 0
 
     def read(self, first: Callable[[RowColumns], RowColumns], count: int) -> int:
-        """Read the next piece, and keep what `first` leaves of it; return its work. `count`: more are not needed."""
+        """Read the next piece, keep the rows that `first` selects, and return its work; `count` rows are enough."""
         piece = next(self._pieces, None) if self._before + self._last() < count else None
         if piece is None:
             self.reached = math.inf
@@ -63,14 +63,14 @@ class _ZoneRows:
         return piece.work
 
     def count_before(self, at: float) -> int:
-        """Return how many rows lie before `at`, of which `reached` of no zone may be less."""
+        """Return the number of rows before `at`, up to which all zones must have been read."""
         if not self.rows or math.isinf(at):
             return self._before + self._last()
         place = bisect_left(self.rows[-1].ts, at if self._ascending else -at)
         return self._before + (place if self._ascending else self._last() - place)
 
     def joined(self, until: int | None) -> RowColumns:
-        """Return the rows, ascending; `until`: only those before it, in descending order those from it on."""
+        """Return the rows, ascending; with `until` only those before it, or from it on in descending order."""
         rows = joined(self.rows if self._ascending else reversed(self.rows))
         if until is None:
             return rows

@@ -1,6 +1,6 @@
-"""A page as bytes in one of four formats, the same rows in the same order, and which one a request gets.
+"""Encode a page in one of four formats, with the same rows in the same order.
 
-Text is written straight from columns; no row becomes an object of Python's.
+Text is written directly from columns, without a Python object per row.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ MEDIA: dict[str, str] = {
     "parquet": "application/vnd.apache.parquet",
     "arrow": "application/vnd.apache.arrow.stream",
 }
-"""Media type of each `format`, the preferred one first."""
+"""The media type of each `format`, in order of preference."""
 FORMAT_OF = {media: format_ for format_, media in MEDIA.items()}
 CONTENT_TYPE = {**MEDIA, "csv": "text/csv; charset=utf-8; header=present"}
 PLAIN = " !\"#$&'()*+,/:;<=>?@[]^`{|}~"
-"""Characters that a header field holds as they are, beside letters and digits."""
+"""The characters besides letters and digits that a header field contains unescaped."""
 _MEMBERS = (
     *("zone", "zones", "metric", "kind", "market", "by", "interval", "as_of", "published_before", "lead", "vintages"),
     *(
@@ -58,23 +58,23 @@ _MEMBERS = (
     *("gaps_truncated", "filling", "sample"),
 )
 ENVELOPE_FIELDS = {member: f"X-EMDS-{member.replace('_', '-').title()}" for member in _MEMBERS}
-"""The header of a CSV answer that tells a member of the envelope."""
+"""The header of a CSV response for each field of the envelope."""
 COMPRESSIBLE = frozenset({"json", "csv", "arrow"})
-"""Parquet is compressed inside, where it is long."""
+"""The formats that are compressed in transit. Long Parquet files are compressed inside."""
 
 
 Encoded = tuple[bytes, list[tuple[str, str]]]
-"""An answer's bytes, and the headers that belong to them."""
+"""The bytes of a response, and the headers that belong to them."""
 
 
 def envelope(page: Page) -> dict[str, Any]:
-    """Everything in an answer but its rows, in the specification's order with our additions among them."""
+    """Return a response without its rows, with fields in the specification's order and further fields in between."""
     request, pick, since, terms = page.request, page.request.pick, page.known_since, page.terms
     one, following = None if request.several else request.zones[0], page.following
-    # Where the limit is below the rows of one instant, going on with `end` would give the same page again.
+    # If the limit is below the rows of a time, a window that starts at `end` would give the same page again.
     cursor_only = following is not None and len(page.rows) > 0 and following.ts == int(page.rows.ts[-1])
     filling = {zone: asdict(progress) for zone, progress in page.filling.items()}
-    members = {  # parameters as they are sent; what is None is left out
+    members = {  # parameters as they are sent; None is omitted
         "zone": one,
         "zones": None if one else list(request.zones),
         "metric": request.metric.value,
@@ -108,9 +108,9 @@ def envelope(page: Page) -> dict[str, Any]:
 
 
 def _carbon(page: Page) -> dict[str, Any]:
-    """Return what only answers of `carbon` say: whether values are published or estimated, and how; by zone of several.
+    """Return the fields of `carbon` responses: whether values are published or estimated, and how.
 
-    `method` and `factors` are those of estimates.
+    They are by zone if there are several zones; `method` and `factors` are those of estimates.
     """
     request, method = page.request, carbon.factor_set(carbon.CURRENT_SET).method
     if request.metric is not Metric.CARBON:
@@ -126,18 +126,18 @@ def _carbon(page: Page) -> dict[str, Any]:
 
 
 _COMPRESSED_FROM = 500
-"""A Parquet answer of so many rows is compressed; one of 288 is 6.3 kB instead of 4.5, and written in half the time."""
+"""The number of rows from which Parquet is compressed. Plain, 288 rows take 6.3 kB instead of 4.5 and half the time."""
 
 
 def _metadata(page: Page) -> dict[str, str]:
-    """The envelope as a schema's metadata: each member as JSON, all of it as `emds`."""
+    """Return the envelope as a schema's metadata: each field as JSON, and all of it as `emds`."""
     members = envelope(page)
     texts = {name: value if isinstance(value, str) else orjson.dumps(value).decode() for name, value in members.items()}
     return {**texts, "emds": orjson.dumps(members).decode()}
 
 
 def _header_text(value: Any) -> str:
-    """A member of the envelope as a header says it: a gap as `start/end`, what differs by zone as JSON."""
+    """Return a field of the envelope as header text: a gap as `start/end`, values by zone as JSON."""
     if isinstance(value, list):
         return ",".join("/".join(map(str, part.values())) if isinstance(part, dict) else part for part in value)
     if isinstance(value, dict):
@@ -146,7 +146,7 @@ def _header_text(value: Any) -> str:
 
 
 def members_of(page: Page) -> tuple[str, ...]:
-    """The members of each row, in the order of an answer."""
+    """Return the fields of each row, in the order of a response."""
     request = page.request
     return (
         *(("zone",) if request.several else ()),
@@ -167,13 +167,13 @@ _NUMBERS: dict[str, Any] = {
     **dict.fromkeys(("ts", "samples", "published_at", "lead_s"), np.int64),
     **dict.fromkeys(("value", "low", "high", "coverage"), np.float64),
 }
-"""Members that are numbers, with their types."""
+"""The fields that are numbers, with their types."""
 
 
 def _numbers(page: Page, name: str) -> Any:
-    """A column of numbers.
+    """Return a column of numbers.
 
-    `lead_s`: seconds from a forecast's publication to the start of its interval, below 0 for one that had begun.
+    `lead_s` has the seconds from a forecast's publication to the start of its interval, below 0 if it had started.
     """
     rows: Any = page.rows
     if not len(rows):
@@ -185,11 +185,11 @@ def _numbers(page: Page, name: str) -> Any:
 
 _BOUNDS = ("low", "high")
 _SPELLED = ("date", "time")
-"""Members that are spelled for each row."""
+"""The fields that are written as text for each row."""
 
 
 def _spell(page: Page, name: str) -> list[str]:
-    """The civil day on which each row's interval begins; or its `time`, in UTC or with its offset in civil time."""
+    """Return the civil day on which each interval starts, or its `time` in UTC, or in civil time with its offset."""
     if name == "time" and page.request.time != "local":
         return [f"{text}Z" for text in np.datetime_as_string(page.rows.ts.astype("datetime64[s]")).tolist()]
     clocks = [zone_of(ZONES[zone].tz) for zone in page.request.zones]
@@ -199,13 +199,13 @@ def _spell(page: Page, name: str) -> list[str]:
 
 
 def plain_columns(page: Page) -> dict[str, list[Any]]:
-    """The rows as columns of plain values, named as JSON names them."""
+    """Return the rows as columns of plain values, with the names of JSON."""
     columns = {name: _arrow_column(page, name).to_pylist() for name in members_of(page)}
     return columns | {name: _spell(page, name) for name in _SPELLED if name in columns}
 
 
 def _arrow_column(page: Page, name: str) -> Any:
-    """A column as an Arrow array: no value becomes an object."""
+    """Return a column as an Arrow array, without an object per value."""
     if name == "time":  # in UTC, or in the civil time that all zones share
         clocks = {ZONES[zone].tz for zone in page.request.zones} if page.request.time == "local" else set()
         tz = clocks.pop() if len(clocks) == 1 else "UTC"
@@ -220,10 +220,10 @@ def _arrow_column(page: Page, name: str) -> Any:
 
 
 def text(page: Page, notation: Literal["json", "csv"]) -> bytes:
-    """The rows as JSON objects with commas between them, or as lines of CSV.
+    """Return the rows as JSON objects with commas between them, or as lines of CSV.
 
-    Each row's template, in which only what varies within its label is left open, is filled from the columns: any other
-    way makes more objects a row.
+    The columns fill each row's template, which is open only for fields that vary within its label. Any other way
+    creates more objects per row.
     """
     rows, members, zones = page.rows, members_of(page), page.request.zones
     if not len(rows):
@@ -243,9 +243,9 @@ def text(page: Page, notation: Literal["json", "csv"]) -> bytes:
 
 
 def _texts(page: Page, name: str, notation: Literal["json", "csv"]) -> list[bytes]:
-    """A column as text: a number as JSON writes it, the shortest text that reads back as the same number.
+    """Return a column as text, with numbers as in JSON: the shortest text that reads back as the same number.
 
-    What is no number is `null`, and empty in CSV.
+    A missing number is `null`, and empty in CSV.
     """
     if name in _SPELLED:
         return [word.encode() for word in _spell(page, name)]
@@ -255,7 +255,7 @@ def _texts(page: Page, name: str, notation: Literal["json", "csv"]) -> list[byte
 
 @lru_cache(maxsize=2048)
 def _template(notation: Literal["json", "csv"], label: RowLabels, members: tuple[str, ...], zone: str) -> bytes:
-    """A row's text, with `%b` for each member that varies within a label."""
+    """Return a row's text, with `%b` for each field that varies within a label."""
     words = []
     for name in members:
         if name in _NUMBERS:
@@ -264,14 +264,14 @@ def _template(notation: Literal["json", "csv"], label: RowLabels, members: tuple
             word = b'"%b"'
         else:
             fixed = zone if name == "zone" else getattr(label, name)
-            quoted = '"{}"'.format(fixed.replace('"', '""')) if fixed is not None else ""  # as RFC 4180 quotes it
+            quoted = '"{}"'.format(fixed.replace('"', '""')) if fixed is not None else ""  # quoted as in RFC 4180
             word = (orjson.dumps(fixed) if notation == "json" else quoted.encode()).replace(b"%", b"%%")
         words.append(word if notation == "csv" else b'"%b":%b' % (name.encode(), word))
     return b",".join(words) if notation == "csv" else b"{%b}" % b",".join(words)
 
 
 def encode(format_: str, page: Page) -> Encoded:
-    """A page in one of `MEDIA`."""
+    """Return a page in one of `MEDIA`."""
     return {"json": _json, "csv": _csv, "parquet": _parquet, "arrow": _arrow}[format_](page)
 
 
@@ -280,7 +280,7 @@ def _json(page: Page) -> Encoded:
 
 
 def _csv(page: Page) -> Encoded:
-    """The envelope becomes headers of the answer, Latin-1 at best: other characters as in a URL."""
+    """Return a page as CSV, with the envelope in Latin-1 headers; other characters are escaped as in a URL."""
     texts = ((ENVELOPE_FIELDS[name], _header_text(value)) for name, value in envelope(page).items())
     fields = [(field, quote(text, safe=PLAIN)) for field, text in texts]
     exposed = ("Access-Control-Expose-Headers", ", ".join(field for field, _ in fields))
@@ -290,8 +290,8 @@ def _csv(page: Page) -> Encoded:
 
 
 def _parquet(page: Page) -> Encoded:
-    out, table = pa.BufferOutputStream(), _table(page)  # a file of Python's would take the global lock at each write
-    # Parquet's own types say all but a time zone. Readers take the metadata of a stored schema for those of the file.
+    out, table = pa.BufferOutputStream(), _table(page)  # a Python file would take the global lock at each write
+    # Parquet's own types lack only a time zone. Readers take a stored schema's metadata for that of the file.
     stores_schema, metadata = page.request.time == "local", _metadata(page)
     if stores_schema:
         table = table.replace_schema_metadata(metadata)

@@ -1,7 +1,7 @@
-"""Why intervals have no estimate of carbon intensity: found from the stored mix when a gap is listed.
+"""Find the reason why intervals lack an estimate of carbon intensity, from the stored mix, when a gap is listed.
 
-`warehouse.figures.refusals` gives it over the mix rows of a market day. If it gives none, only the response had
-the cause, and the gap has no reason. Nor has an interval without mix rows.
+`warehouse.figures.refusals` gives the reason by the mix rows of a market day. If it gives none, only the raw response
+had the cause, and the gap has no reason. An interval without mix rows has none either.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from warehouse.series.row_columns import joined
 from warehouse.store.stored_bytes import Identity
 
 LONGEST = 366 * DAY
-"""To look at a year costs 0.4 s of CPU."""
+"""The longest range to examine, in seconds. A year costs 0.4 s of CPU."""
 
 
 class Gap(NamedTuple):
-    """A hole in the rows of a zone, and why an estimate is refused there."""
+    """A gap in the rows of a zone, and the reason why it has no estimate."""
 
     zone: str
     start: int
     end: int
     reason: Reason | None = None
     coverage: float | None = None
-    """Of an interval of means that is left out although it has rows: the share of it that they cover."""
+    """The coverage of an interval of means that is omitted although it has rows."""
 
 
 def mix_files(reader: Reader, plans: Iterable[ZonePlan]) -> list[Identity]:
-    """Return the files of the mix from which the reasons of a request's gaps follow."""
+    """Return the files of the mix that determine the reasons of a request's gaps."""
     estimated = [plan for plan in plans if plan.stored == Metric.CARBON_ESTIMATE]
     days = [Window(max(0, plan.request.start - DAY), plan.request.end + DAY) for plan in estimated]
     pairs = zip(estimated, days, strict=True)
@@ -44,10 +44,10 @@ def mix_files(reader: Reader, plans: Iterable[ZonePlan]) -> list[Identity]:
 
 
 def explain(reader: Reader, plan: ZonePlan, holes: Iterable[Window]) -> Iterator[Gap]:
-    """Yield the holes of a series of estimates, cut where the reason changes. Raises StorageError, FileReplaced.
+    """Yield the gaps of a series of estimates, split where the reason changes. Raises StorageError, FileReplaced.
 
-    A hole of means is not cut: it has a reason if all of its refused intervals have the same one. A reason is looked
-    for in the first `LONGEST` seconds of a hole.
+    A gap of means is not split; it has a reason if all of its refused intervals share it. Only the first `LONGEST`
+    seconds of a gap are examined.
     """
     for hole in holes:
         found = _refused(reader, plan, Window(hole.start, min(hole.end, hole.start + LONGEST)))
@@ -59,7 +59,7 @@ def explain(reader: Reader, plan: ZonePlan, holes: Iterable[Window]) -> Iterator
 
 
 def _cut(zone: str, hole: Window, refused: Iterable[tuple[Window, Reason]]) -> Iterator[Gap]:
-    """Yield the parts of a hole: those with one reason, and those without any in between."""
+    """Yield the parts of a gap with a single reason, and the parts without a reason between them."""
     last = Gap(zone, hole.start, hole.start)
     for span, reason in refused:
         start, end = max(span.start, last.end), min(span.end, hole.end)
@@ -73,7 +73,7 @@ def _cut(zone: str, hole: Window, refused: Iterable[tuple[Window, Reason]]) -> I
 
 
 def _refused(reader: Reader, plan: ZonePlan, hole: Window) -> Iterator[tuple[Window, Reason]]:
-    """Yield the refused intervals that overlap a hole, in order, market day by market day."""
+    """Yield the refused intervals that overlap a gap, in order, by market day."""
     day = MarketDay.at(hole.start, _market_tz(plan))
     while day.start < hole.end:
         found = _estimates(reader, plan, day.window)
@@ -84,12 +84,12 @@ def _refused(reader: Reader, plan: ZonePlan, hole: Window) -> Iterator[tuple[Win
 
 
 def _market_tz(plan: ZonePlan) -> str:
-    """Return the clock of the market days of the mix's feed, one of which is one response."""
+    """Return the time zone of the market days of the mix's feed, which has a response per market day."""
     return next((feed.tz for feed in plan.catalogue.served_feeds(plan.zone, plan.stored)), "UTC")
 
 
 def _estimates(reader: Reader, plan: ZonePlan, day: Window) -> Estimates:
-    """Return what the method makes of the stored mix rows of a market day."""
+    """Return the estimates by the stored mix rows of a market day."""
     mix = replace(plan, stored=Metric.MIX.value, files=tuple(reader.files(plan.zone, Metric.MIX, day)))
     rows = joined(piece.rows for piece in stored_rows.stored(reader, mix, "asc", day))
     rows = rows.take(slice(*rows.between(day)))

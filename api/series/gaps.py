@@ -1,4 +1,4 @@
-"""Find the gaps of a page: the spans of its window without a row that was due."""
+"""Find the gaps of a page: the ranges of its window without a row that was due."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def gaps_of_page(
     if request.pick is not None:
         return
     if request.order == "desc" and request.cursor is not None and request.cursor.zone:
-        # The page before lists the gaps at that time.
+        # The previous page lists the gaps at that time.
         window = Window(window.start, max(window.start, min(window.end, request.cursor.ts)))
     for plan, rows in zip(plans, parts, strict=True):
         begin = min(request.start, window.start)
         found = missing_spans(rows, window, plan.due, ZONES[plan.zone].tz, request.interval, begin)
         if found and not (len(rows) and rows.ts[0] <= found[0].start):
-            # A row may cover its begin that starts before the window, or with it on another page.
+            # A row that starts before the window, or at its start on another page, may cover its start.
             head = found.pop(0)
             start = max(head.start, _covered_until(reader, plan, window.start + 1))
             found = [Window(start, head.end), *found] if start < head.end else found
@@ -54,7 +54,7 @@ def gaps_of_page(
 
 
 def _whole_intervals(month: Window, interval: Interval | None, zone: str) -> Window:
-    """Extend a month to the intervals of means that it is a part of."""
+    """Return a month, extended to whole intervals of means."""
     if interval is None:
         return month
     first, last = (interval_at(ts, interval, ZONES[zone].tz) for ts in (month.start, month.end - 1))
@@ -62,7 +62,7 @@ def _whole_intervals(month: Window, interval: Interval | None, zone: str) -> Win
 
 
 def _outside(span: Window, months: Sequence[Window]) -> Iterator[Window]:
-    """Yield the parts of a span outside some months, which ascend."""
+    """Yield the parts of a range outside `months`, which ascend."""
     start = span.start
     for month in months:
         if start < min(month.start, span.end):
@@ -73,7 +73,7 @@ def _outside(span: Window, months: Sequence[Window]) -> Iterator[Window]:
 
 
 def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
-    """Return the end of the last row that begins before an instant; 0 where there is none."""
+    """Return the end of the last row that starts before a time; 0 without such a row."""
     request, zone = plan.request, plan.zone
     window = Window(max(0, at - LONGEST[request.interval or "1d"]), at)
     request = request._replace(zones=(zone,), stored=(plan.stored,), start=window.start, end=window.end)
@@ -85,20 +85,20 @@ def _covered_until(reader: Reader, plan: ZonePlan, at: int) -> int:
 def missing_spans(
     rows: RowColumns, window: Window, due: DueSpan, tz: str, interval: Interval | None = None, begin: int | None = None
 ) -> list[Window]:
-    """Return the spans of a window without a row that was due, in order. `rows` ascend and start inside the window.
+    """Return the ranges of a window without a row that was due, in order. `rows` ascend and start inside the window.
 
-    A span has no row of any fuel or border. `interval`: the rows are means over it. `begin` is the start of the window
-    of which this is a page: a gap that began on the page before continues.
+    A range has no row of any fuel or border. `interval` is that of rows that are means. `begin` is the start of the
+    request's window; a gap that started on the previous page continues.
     """
     since = min(max(window.start, due.since), window.end)
     begun = max(window.start if begin is None else begin, due.since)
 
     def around(span: Window, step: int, phase: int) -> list[Window]:
-        """The part of a span whose intervals have begun at `begun` or later and are due as a whole.
+        """Return the part of a range whose intervals started at `begun` or later and are due as a whole.
 
-        They start every `step` seconds from `phase` on, or where civil ones do.
+        They start every `step` seconds from `phase`, or with the intervals of the civil calendar.
         """
-        if span.start >= due.until:  # also where the civil calendar ends
+        if span.start >= due.until:  # also at the end of the civil calendar
             return []
         running, last = (
             interval_at(at, interval, tz)
@@ -113,7 +113,7 @@ def missing_spans(
     if not len(rows):
         return around(Window(since, window.end), HOUR if interval == "1h" else due.step, 0)
     first, last = int(rows.ts[0]), int(rows.ts[-1])
-    if rows.run:  # rows that follow each other leave no room for one more, before or behind: most windows' are such
+    if rows.run:  # consecutive rows leave no room for another row before or behind them, as in most windows
         step = RESOLUTIONS[rows.labels[rows.label[0]].resolution]
         if (first == since or first - begun < step) and last + step >= window.end:
             return []

@@ -1,4 +1,4 @@
-"""Turn a series request into a page of rows, of one zone or merged by `ts`, then zone. REST and MCP share it.
+"""Turn a series request into a page of rows, of a zone or merged by `ts`, then zone. REST and MCP share it.
 
 A page ends between two times, over all zones, if the rows of at least one time fit into its limit. Its cursor
 continues there. A page that would take too much work ends before its limit, with a cursor.
@@ -29,7 +29,7 @@ from warehouse.series.replaced_files import read_again
 from warehouse.series.row_columns import RowColumns, joined
 
 MOST_GAPS = 20
-"""More are not listed."""
+"""The number of gaps that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,43 +38,43 @@ class Page:
 
     request: SeriesRequest
     rows: RowColumns
-    """In the request's order."""
+    """The rows in the request's order."""
     place: Ints
-    """The place in `request.zones` of each row's zone."""
+    """The index in `request.zones` of each row's zone."""
     start: int
     end: int
     truncated: bool
     following: Cursor | None
     sources: tuple[str, ...]
-    """Codes of the sources of the window's rows. If there are several, each row names its own."""
+    """The codes of the sources of the window's rows. If there are several, each row names its own."""
     terms: Mapping[str, dict[str, str]]
-    """Licence and attribution by zone: of the rows' own sources for one, of the series' sources for several."""
+    """The licence and attribution by zone: of the rows' sources for one zone, of the series' sources for several."""
     gaps: Sequence[Gap]
     """The gaps of the page's own window, one more than are listed. Forecasts have no gaps."""
     known_since: Mapping[str, int]
-    """Of each zone with months whose rows at `as_of` are lost, the time since when they are known; no gap is listed in
-    these months."""
+    """The time since when rows are known, by zone, for zones with months whose rows at `as_of` are lost. These months
+    list no gaps."""
     factors: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By zone the ids of the sets of factors of the window's estimates."""
+    """The IDs of the sets of factors of the window's estimates, by zone."""
     filling: Mapping[str, FillProgress] = field(default_factory=dict)
-    """During a first fill the progress of each zone that is not filled yet."""
+    """The progress of a first fill, by zone that is not filled yet."""
 
 
 @read_again
 def read_page(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> Page:
-    """Return the page of a request; plan again where a file was replaced meanwhile. Raises StorageError."""
+    """Return the page of a request; plan again if a file was replaced meanwhile. Raises StorageError."""
     return page(reader, plan_request(reader, catalogue, request))
 
 
 @read_again
 def whole_window(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> RowColumns:
-    """Return all stored rows of one zone's window, ascending. Raises StorageError."""
+    """Return all stored rows of a zone's window, ascending. Raises StorageError."""
     (plan,) = plan_request(reader, catalogue, request)
     return joined(months_of_window(reader, plan))
 
 
 def months_of_window(reader: Reader, plan: ZonePlan) -> Iterator[RowColumns]:
-    """Yield the stored rows of one zone's window, month by month. Raises StorageError, FileReplaced."""
+    """Yield the stored rows of a zone's window, month by month. Raises StorageError, FileReplaced."""
     window = Window(plan.request.start, plan.request.end)
     for piece in stored_rows.stored(reader, plan, "asc", window):
         yield piece.rows.take(slice(*piece.rows.between(window)))
@@ -82,9 +82,9 @@ def months_of_window(reader: Reader, plan: ZonePlan) -> Iterator[RowColumns]:
 
 @read_again
 def newest(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, bool]:
-    """Return the stored rows of one zone that a sample holds, ascending, and whether the window has older ones.
+    """Return the stored rows of a zone for a sample, ascending, and whether the window has older rows.
 
-    They are the newest, with whole instants. Raises StorageError.
+    They are the newest rows, with all rows of each time. Raises StorageError.
     """
     plans = plan_request(reader, catalogue, request)
     parts, ended = read_abreast(reader, plans, [(request.window, None)], "desc", SAMPLE_ROWS + 1)
@@ -93,9 +93,9 @@ def newest(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tupl
 
 
 def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
-    """Return the page of a plan. Raises StorageError; FileReplaced where a file was replaced since: plan again.
+    """Return the page of a plan. Raises StorageError, and FileReplaced if a replaced file requires a new plan.
 
-    Raises Problem 503 while two expensive requests run, 400 for a window that is too long to be read whole.
+    Raises Problem 503 while two expensive requests run, 400 if a window is too long to be read whole.
     """
     with expensive.admitted(plans, expensive.reads_whole_window(plans)):
         return _page(reader, plans)
@@ -104,7 +104,7 @@ def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
 def _page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
     request, catalogue, sample = plans[0].request, plans[0].catalogue, None
     whole, cursor = request.window, request.cursor
-    if request.sample:  # the newest rows of the window, whatever page of them is asked for
+    if request.sample:  # the newest rows of the window, for every page
         rows, ended = read_abreast(reader, plans, [(whole, None)] * len(plans), "desc", SAMPLE_ROWS + 1)
         sample = _cut(rows, request, "desc", SAMPLE_ROWS, ended)
     rests = [cursor.rest(whole, plan.zone) if cursor else (whole, None) for plan in plans]
@@ -144,11 +144,11 @@ def _page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:
 
 
 class _PageSlice(NamedTuple):
-    """The rows of one page in its order, and the first row left out."""
+    """The rows of a page in its order, and the first row that is left out."""
 
     rows: RowColumns
     place: Ints
-    """The place of each row's zone among the parts."""
+    """The index of each row's zone among the parts."""
     parts: Sequence[RowColumns]
     """The rows of each zone, ascending."""
     following: Cursor | None
@@ -159,7 +159,7 @@ def _cut(
 ) -> _PageSlice:
     """Merge the rows of each zone by `ts`, then zone, and cut them to a page.
 
-    `parts` hold, ascending, the first `limit` rows of all and the row after them, if there is one. `ended`: where
+    `parts` ascend, and include the first `limit` rows of all and the next row, if any. `ended` is the time at which
     reading ended early.
     """
     rows = joined(parts)
@@ -188,7 +188,7 @@ def _cut(
 
 
 def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageSlice | None) -> tuple[int, int]:
-    """Return the window that the page fills: `start` or `end` moves to the first row left out."""
+    """Return the window that the page fills: `start` or `end` moves to the first row that is left out."""
     start, end, cursor, ts = request.start, request.end, request.cursor, chosen.rows.ts
     if sample is not None and sample.following is not None:
         start = _given_down_to(sample.following)
@@ -202,5 +202,5 @@ def _effective_window(request: SeriesRequest, chosen: _PageSlice, sample: _PageS
 
 
 def _given_down_to(following: Cursor) -> int:
-    """Return the instant down to which a page in descending order holds rows."""
+    """Return the time down to which a page in descending order is complete."""
     return following.ts if following.given_down_to is None else following.given_down_to

@@ -1,4 +1,4 @@
-"""A checked series request, its cursor, and the plan of the files that hold its rows. `api.series.page` reads them."""
+"""Check a series request, encode its cursor, and plan the files with its rows, which `api.series.page` reads."""
 
 from __future__ import annotations
 
@@ -29,42 +29,42 @@ from warehouse.series.row_columns import MonthFileSide
 Order = Literal["asc", "desc"]
 TimeStyle = Literal["utc", "local"]
 Key = tuple[str, str, str]
-"""What a row's sort key has beside `ts`: fuel, counterparty and link; of a forecast fuel, `published_at`, feed."""
+"""A row's sort key besides `ts`: fuel, counterparty and link; for a forecast fuel, `published_at` and feed."""
 WHOLE: Key = ("", "", "")
-"""The key of a cursor that begins with a whole instant."""
+"""The key of a cursor at the start of a time."""
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 SETTLED_S = 10
-"""Seconds after which every reader sees the files that name an instant. What is asked as of a later one is answered as
-of so long ago, so that the same question always gets the same answer."""
+"""The seconds after which every reader sees the files that name a time. A later `as_of` is moved back to this age, so
+that equal requests always get equal responses."""
 LONGEST_OF_VINTAGES = 3 * DAY
-"""Of a window with all vintages: a publisher may issue one each half hour."""
+"""The longest window with all vintages, since a publisher may issue a vintage each half hour."""
 _OF_VINTAGES = ("published_before", "lead", "vintages")
-"""Parameters that only forecasts take, at most one of them."""
+"""The parameters for forecasts only; a request may have at most one of them."""
 _OF_READINGS = ("interval", "market", "basis", "stats", "above", "below")
-"""Parameters that only readings take: a mean of forecasts was published at no instant."""
+"""The parameters for actual values only; a mean of forecasts has no publication time."""
 _YEAR = 367 * DAY
-"""A yearly row began at most so long before an instant of its year."""
+"""The longest time from the start of a yearly row to a time in its year."""
 
 
 class Cursor(NamedTuple):
-    """The sort key of the first row left out; the row itself need not exist any more at the next request."""
+    """The sort key of the first row that is left out. The row itself may be gone at the next request."""
 
     order: Order
     ts: int
     key: Key = WHOLE
     given_down_to: int | None = None
-    """In descending order the `ts` down to which all is given; None within that of the row."""
+    """In descending order the `ts` down to which pages are complete; None within the rows of a time."""
     zone: str | None = None
-    """Of a page of several zones the row's zone, empty at an instant of all zones; None for a page of one."""
+    """For several zones the row's zone, empty at the start of a time; None for a page of a single zone."""
 
     @property
     def until(self) -> int:
-        """Where what is left of a window in descending order ends."""
+        """The end of the remaining window in descending order."""
         return self.ts + 1 if self.given_down_to is None else self.given_down_to
 
     def rest(self, window: Window, zone: str) -> tuple[Window, Cursor | None]:
-        """Return what is left of a zone's window, and this cursor where its `key` cuts the rows of its instant."""
+        """Return the rest of a zone's window, and this cursor if its `key` cuts the rows of its time."""
         own = self if self.zone in (None, zone) and self.given_down_to is None else None
         passed = bool(self.zone) and (zone < str(self.zone) if self.order == "asc" else zone > str(self.zone))
         if self.order == "asc":
@@ -72,14 +72,14 @@ class Cursor(NamedTuple):
         return Window(window.start, max(min(window.end, self.ts + 1 - passed), window.start)), own
 
     def to_text(self) -> str:
-        """Opaque to clients, safe in a URL."""
+        """Return text that is opaque to clients and safe in a URL."""
         down_to = () if self.given_down_to is None else (self.given_down_to,)
         text = _encoded((self.order, self.ts, *self.key, *down_to))
         return text if self.zone is None else _encoded((self.zone, text))
 
     @classmethod
     def from_text(cls, text: str) -> Cursor:
-        """Raises ValueError for anything that `to_text` did not write."""
+        """Return the cursor of a text. Raises ValueError unless `to_text` wrote it."""
         parts, zone = _decoded(text), None
         if _is(parts, str, str):
             zone, parts = parts[0], _decoded(parts[1])
@@ -98,7 +98,7 @@ def _encoded(parts: Sequence[object]) -> str:
 def _decoded(text: str) -> Any:
     try:
         return orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except ValueError:  # of base64 and of JSON
+    except ValueError:  # from base64 or JSON
         return None
 
 
@@ -107,11 +107,11 @@ def _is(parts: Any, *types: type) -> bool:
 
 
 class SeriesRequest(NamedTuple):
-    """A series request, checked: `[start, end)` in Unix seconds, of one zone or of several."""
+    """A checked series request for `[start, end)` in Unix seconds, of one or several zones."""
 
     metric: Metric
     zones: tuple[str, ...]
-    """Sorted, each once."""
+    """The zones, sorted and unique."""
     stored: tuple[str, ...]
     """The stored series of each zone (`api.documents.catalogue_reader.stored_metric`)."""
     start: int
@@ -126,13 +126,13 @@ class SeriesRequest(NamedTuple):
     sample: bool = False
     time: TimeStyle | None = None
     several: bool = False
-    """Asked for as `zones=`, also where that names one: rows and gaps say their zone."""
+    """Whether the request has `zones=`, even with a single zone; its rows and gaps then name their zone."""
     pick: Pick | None = None
-    """Which vintages of the publisher's forecast, of those known by `as_of`; None for readings."""
+    """The selection of the publisher's forecast vintages known by `as_of`; None for actual values."""
 
     @property
     def window(self) -> Window:
-        """Where the rows of an answer begin; a year's row begins long before a window that its year overlaps."""
+        """The window of the starts of rows; a yearly row starts long before a window that its year overlaps."""
         return Window(0 if self.metric in YEARLY else self.start, self.end)
 
     @property
@@ -141,7 +141,7 @@ class SeriesRequest(NamedTuple):
 
 
 class DueSpan(NamedTuple):
-    """The span that must hold rows by now, `[since, until)` in Unix seconds, and their step where none is at hand."""
+    """The range that must have rows by now, `[since, until)` in Unix seconds, and their step without rows."""
 
     since: int
     until: int
@@ -150,7 +150,7 @@ class DueSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ZonePlan:
-    """The stored series of one zone of a request, and the files that its window touches."""
+    """The stored series of a zone of a request, and the files in its window."""
 
     request: SeriesRequest
     zone: str
@@ -165,7 +165,7 @@ class ZonePlan:
 def series_request(
     metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
 ) -> SeriesRequest:
-    """The request that checked parameters make up. Raises Problem 400 for those that do not fit each other."""
+    """Return the request of checked parameters. Raises Problem 400 for parameters that contradict each other."""
     now, ahead = clock.now(), _asks_forecast(query)
     start, end = [_edge(name, query[name], zones, now, query.get("interval")) for name in ("start", "end")]
     as_of = to_unix("as_of", query["as_of"], zones, now)
@@ -198,14 +198,14 @@ def series_request(
 def _edge(name: str, moment: Moment | None, zones: tuple[str, ...], now: int, interval: Interval | None) -> int | None:
     """Return `start` or `end` in Unix seconds. Raises Problem 400.
 
-    With an interval of the civil calendar, a date means each zone's own day, and the instant is that of the zone whose
-    day begins first. No two zones are a day apart, so each zone's days that begin in the window are those of the dates.
+    With an interval of the civil calendar, a date means each zone's own day, and the time is that of the zone whose
+    day starts first. No two zones are a day apart, so the window has the starts of just those days of each zone.
     """
     return (first_instant if interval in CIVIL and is_midnight(moment) else to_unix)(name, moment, zones, now)
 
 
 def _asks_forecast(query: Mapping[str, Any]) -> bool:
-    """Whether a query asks for a forecast. Raises Problem 400 for parameters that do not fit its kind or each other."""
+    """Return whether a query requests a forecast. Raises Problem 400 for parameters that do not fit together."""
     sent = [name for name in (*_OF_READINGS, *_OF_VINTAGES) if query.get(name) is not None and query[name] is not False]
     wanted = query.get("kind") == "forecast"
     unfit, relation = (_OF_READINGS, "cannot be combined with") if wanted else (_OF_VINTAGES, "requires")
@@ -219,7 +219,7 @@ def _asks_forecast(query: Mapping[str, Any]) -> bool:
 def _check_cursor(request: SeriesRequest, cursor: Cursor) -> None:
     if cursor.order != request.order:
         raise conflict("cursor", f"was issued for order={cursor.order}; use the same order")
-    # It names the zone, fuel, border, tie or vintage of a row as this request's rows do.
+    # Its zone, fuel, border, interconnector or vintage must be of the type that this request's rows have.
     fuel, *border = cursor.key
     fits = (not fuel or request.metric in BY_FUEL) and (request.borders or not any(border))
     if (cursor.zone is not None) != request.several or not (fits or request.pick is not None):
@@ -233,9 +233,9 @@ def _out_of_range(name: str, detail: str) -> Problem:
 
 
 def plan_request(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[ZonePlan, ...]:
-    """Find the files that hold the rows of a request now, zone by zone: enough for an ETag. Raises StorageError."""
+    """Find the files with the rows of a request, by zone, which suffices for an ETag. Raises StorageError."""
     known_at = clock.now() if request.as_of is None else request.as_of
-    # A year's row begins long before the window, a mean spans its interval.
+    # A yearly row starts long before the window, and a mean spans its interval.
     after = LONGEST[request.interval] if request.interval else 0
     before = _YEAR if request.metric in YEARLY else after
     reach = Window(max(0, request.start - before), min(request.end + after, LAST_INSTANT + 1))
@@ -249,10 +249,10 @@ def plan_request(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -
 
 
 def _due(catalogue: Catalogue, zone: str, stored: str, known_at: int) -> DueSpan:
-    """Return what is due at an instant; cache the last answer, since a second sees many requests.
+    """Return what is due at a time, and cache the last result, because many requests share a second.
 
-    Nothing is due unless publishers owe every interval: years and vintages are none. A row may be due from the day on
-    which the first of the feeds began, until where the soonest of them has published, grace included.
+    Nothing is due unless publishers are to publish every interval, which excludes years and vintages. A row may be due
+    from the day on which the first feed starts, until the time up to which the earliest has published, grace included.
     """
     key = ("due", zone, stored)
     last: tuple[int, DueSpan] | None = catalogue.document.derived.get(key)

@@ -1,4 +1,4 @@
-"""`/v1/records/{zone}` and `/v1/records`: extremes and negative prices by year, from a mart (docs/records.md)."""
+"""Serve `/v1/records/{zone}` and `/v1/records`: extremes and negative prices by year, from a mart (docs/records.md)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _records(service: Service, request: HttpRequest, query: QueryValues, zone: s
 
 
 def _all_records(service: Service, request: HttpRequest, query: QueryValues) -> Response:
-    """Return the records by year of every zone that has the metric and may be passed on."""
+    """Return the records by year of every zone that has the metric, except withheld zones."""
     metric, catalogue = Metric(query["metric"]), service.documents.catalogue
     stored: dict[str, str] = {}
     for zone in sorted(zones_with(metric)):
@@ -67,9 +67,9 @@ def _all_records(service: Service, request: HttpRequest, query: QueryValues) -> 
 def _of_zone(
     catalogue: Catalogue, zone: str, metric: Metric, stored: str, records: Sequence[Record]
 ) -> tuple[dict[str, Any] | None, dict[str, Any], int]:
-    """Return a zone's records of all time, its other members (years, sources and terms), and the number of records.
+    """Return a zone's records of all time, its other fields (years, sources and terms), and the number of records.
 
-    `year_before` is the span of the running year, a year earlier; None if the last year with records is over.
+    `year_before` covers the range of the current year, a year earlier; None if the last year with records is over.
     """
     servable = [record for record in records if catalogue.withheld.isdisjoint(record.feeds.split(", "))]
     codes = sources_of(feed for record in servable for feed in record.feeds.split(", "))
@@ -93,7 +93,7 @@ def _not_made() -> Problem:
 
 
 def _period(records: Sequence[Record]) -> dict[str, Any]:
-    """Return the records of a period by kind, and the civil days in which they were looked for."""
+    """Return the records of a period by kind, and the civil days that they cover."""
     first, kinds = records[0], dict[str, Any].fromkeys(("highest", "lowest", "longest_negative"))
     for record in records:
         unit, run = (record.unit, {}) if record.end is None else ("h", {"end": record.end})

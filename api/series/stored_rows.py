@@ -1,4 +1,4 @@
-"""The rows of a plan's files as its request wants them (one side, no withheld feeds, means), and their sources."""
+"""Read the rows of a plan's files as its request wants them (one side, no withheld feeds, means), and their sources."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ from warehouse.series.row_columns import RowColumns, joined
 
 
 class Piece(NamedTuple):
-    """The rows of a zone that begin in a span; pieces of a zone follow each other in the direction of its request."""
+    """The rows of a zone that start in a range. A zone's pieces follow each other in the direction of the request."""
 
     span: Window
     rows: RowColumns
     work: int
-    """What reading it cost, in bytes of month files (`work_of`)."""
+    """The cost of reading it, in bytes of monthly files (`work_of`)."""
 
 
 _FILE_WORK = 40_000
-"""To find and open a month file costs as much as to read so many bytes of it."""
+"""The bytes whose reading costs as much as finding and opening a monthly file."""
 _MART_WORK = 2_000
-"""Of a month's days from a mart."""
+"""The work of a month's days from a mart."""
 _PARQUET_WORK = 5
-"""A month that is decoded as Parquet costs so many times as much as one that is read from its net part."""
+"""The cost of a month that is decoded as Parquet, as a multiple of a month that is read from its net part."""
 
 
 def is_decoded(request: SeriesRequest) -> bool:
-    """Return whether the month files of a request are decoded as Parquet, which their net parts alone are not."""
+    """Return whether a request decodes its monthly files as Parquet, instead of reading only their net parts."""
     past = request.as_of is not None or request.pick is not None
     return past or request.borders or request.metric in BY_FUEL or Metric.CARBON_ESTIMATE in request.stored
 
 
 def work_of(plan: ZonePlan, files: Iterable[MonthFile]) -> int:
-    """Return what reading some files of a plan costs, in bytes of month files that are read from their net part."""
+    """Return the cost of reading `files` of a plan, in bytes of monthly files that are read from their net part."""
     times = _PARQUET_WORK if is_decoded(plan.request) else 1
     return sum(_FILE_WORK + times * file.identity.size for file in files)
 
@@ -66,7 +66,7 @@ def work_of(plan: ZonePlan, files: Iterable[MonthFile]) -> int:
 def first_rows(
     columns: RowColumns, window: Window, order: Order, count: int, cursor: Cursor | None = None
 ) -> RowColumns:
-    """Return the first `count` rows of a window, ascending. `cursor`: from its own row on."""
+    """Return the first `count` rows of a window, ascending; with `cursor`, from its row on."""
     first, last = columns.between(window)
     if cursor is not None:
         begin, end = columns.between(Window(cursor.ts, cursor.ts + 1))
@@ -80,7 +80,7 @@ def first_rows(
 
 
 def row_key(rows: RowColumns, place: int) -> Key:
-    """Return the part of a row's sort key that a cursor names beside `ts`."""
+    """Return the part of a row's sort key that a cursor names besides `ts`."""
     label = rows.labels[rows.label[place]]
     if rows.published_at is None:
         return label.fuel or "", label.counterparty or "", label.link or ""
@@ -88,9 +88,9 @@ def row_key(rows: RowColumns, place: int) -> Key:
 
 
 def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[Piece]:
-    """Yield the rows of each file, one after the other in the direction of `order`, as the request wants them.
+    """Yield the rows of each file as the request wants them, file by file in the direction of `order`.
 
-    Those in the window, or more. Raises StorageError, FileReplaced.
+    They include all rows in the window. Raises StorageError, FileReplaced.
     """
     if plan.request.interval is None:
         return stored(reader, plan, order, window)
@@ -98,19 +98,19 @@ def wanted(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iter
 
 
 def stored(reader: Reader, plan: ZonePlan, order: Order, window: Window) -> Iterator[Piece]:
-    """Yield rows as `wanted` does, never as means. Raises StorageError, FileReplaced."""
+    """Yield rows as `wanted` does, but never as means. Raises StorageError, FileReplaced."""
     for file in plan.files if order == "asc" else plan.files[::-1]:
         span = clock.month_window(file.month)
         if span.end <= window.start or window.end <= span.start:
             continue
         rows = _read(reader, plan, file, window)
-        if plan.request.metric in YEARLY:  # only those whose year reaches into the window
+        if plan.request.metric in YEARLY:  # only rows whose year overlaps the window
             rows = rows.take(ends(rows, None, "UTC") > plan.request.start)
         yield Piece(span, rows, work_of(plan, [file]))
 
 
 def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None = None) -> RowColumns:
-    """The rows of a file, but for those of withheld feeds: an older month file may hold them until it is rebuilt."""
+    """Return the rows of a file without those of withheld feeds, which an older monthly file has until its rebuild."""
     request, catalogue = plan.request, plan.catalogue
     if request.pick is None and request.as_of is None:
         rows = reader.rows(file, request.side, window)
@@ -120,9 +120,9 @@ def _read(reader: Reader, plan: ZonePlan, file: MonthFile, window: Window | None
 
 
 def ends(rows: RowColumns, interval: Interval | None, tz: str) -> Ints:
-    """Where each row's interval ends: years have 365 or 366 days, civil days 23 to 25 hours.
+    """Return the end of each row's interval. Years have 365 or 366 days, civil days 23 to 25 hours.
 
-    `interval`: the rows are means over it, in the civil time of `tz`.
+    `interval` is that of rows that are means, in the civil time of `tz`.
     """
     if interval in CIVIL:
         return np.array([interval_at(ts, interval, tz).end for ts in rows.ts.tolist()], np.int64)
@@ -133,10 +133,10 @@ def ends(rows: RowColumns, interval: Interval | None, tz: str) -> Ints:
 
 
 def unknown_months(reader: Reader, plan: ZonePlan) -> list[tuple[Window, int]]:
-    """Return each month of a window whose rows as of the request's `as_of` are lost, with the time since when they
-    are known: it was restored from raw responses, and those of that time were deleted.
+    """Return each month whose rows at the request's `as_of` are lost, with the time since when they are known.
 
-    Raises StorageError, FileReplaced.
+    Such a month was restored from raw responses after those of that time were deleted. Raises StorageError,
+    FileReplaced.
     """
     at = plan.request.as_of
     if at is None:
@@ -146,7 +146,7 @@ def unknown_months(reader: Reader, plan: ZonePlan) -> list[tuple[Window, int]]:
 
 
 def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order, window: Window) -> Iterator[Piece]:
-    """Yield the means of a window, a month's or a year's at a time."""
+    """Yield the means of a window, by month or year."""
     tz = ZONES[plan.zone].tz
     if not plan.files:
         return
@@ -164,22 +164,22 @@ def _means(reader: Reader, plan: ZonePlan, interval: Interval, order: Order, win
 def _sums_of_span(
     reader: Reader, plan: ZonePlan, interval: Interval, span: Window, within: Ints, read: set[MonthFile]
 ) -> tuple[Sums, int]:
-    """Return the sums of a span of `chunks`, by its hours or days, and their work."""
+    """Return the sums of a range of `chunks`, by its hours or days, and their work."""
     hourly, tz = interval == "1h", ZONES[plan.zone].tz
     parts = [_sums(reader, plan, span, within, read)] if hourly else [*_daily(reader, plan, span, tz, read)]
     return joined_sums(part for part, _ in parts), sum(work for _, work in parts)
 
 
 def running_start(plan: ZonePlan) -> int:
-    """Return the start of the newest interval that has begun when the request is answered, or as of its `as_of`."""
+    """Return the start of the newest interval that has started, now or at the request's `as_of`."""
     interval = plan.request.interval
     return plan.known_at if interval is None else interval_at(plan.known_at, interval, ZONES[plan.zone].tz).start
 
 
 def short_intervals(reader: Reader, plan: ZonePlan, window: Window, with_mean: Ints) -> list[tuple[Window, float]]:
-    """Return the intervals of means that are left out because too little of them is covered, and their coverage.
+    """Return the intervals of means that are omitted for low coverage, and their coverage.
 
-    They begin in `window`, have begun, and have some row; `with_mean` are the starts of those that have a mean. Raises
+    They start in `window`, have started, and have some row; `with_mean` has the starts of those with a mean. Raises
     StorageError, FileReplaced.
     """
     interval, tz = plan.request.interval, ZONES[plan.zone].tz
@@ -205,9 +205,9 @@ def short_intervals(reader: Reader, plan: ZonePlan, window: Window, with_mean: I
 
 
 def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str, read: set[MonthFile]) -> Iterator[tuple[Sums, int]]:
-    """Yield the sums of the civil days of a span, month by month, and their work.
+    """Yield the sums of the civil days of a range, month by month, and their work.
 
-    They come from the mart, or from the rows if it is out of date; it has no bounds of estimates.
+    They come from the mart, or from the rows if the mart is out of date; it has no bounds of estimates.
     """
     request = plan.request
     from_rows = request.as_of is not None or request.borders or plan.stored == Metric.CARBON_ESTIMATE
@@ -227,9 +227,9 @@ def _daily(reader: Reader, plan: ZonePlan, span: Window, tz: str, read: set[Mont
 
 
 def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints, read: set[MonthFile]) -> tuple[Sums, int]:
-    """Return the sums over the intervals between the bounds `within` of the rows that begin in a span, and the work.
+    """Return the sums and work of rows that start in a range, over the intervals between the bounds `within`.
 
-    `read`: the files that were read before, which a neighbouring span shares; these are added.
+    `read` has the files that were already read, as for a neighbouring range; these files are added.
     """
     months = ((clock.month_window(file.month), file) for file in plan.files)
     files = [file for month, file in months if month.start < span.end and span.start < month.end]
@@ -239,12 +239,12 @@ def _sums(reader: Reader, plan: ZonePlan, span: Window, within: Ints, read: set[
 
 
 def labels_of_window(reader: Reader, plan: ZonePlan, window: Window) -> set[RowLabels]:
-    """The labels of all rows of a window, whatever page of it is given, and of those of its last mean.
+    """Return the labels of all rows of a window, whichever page is returned, and of the rows of its last mean.
 
     Raises StorageError, FileReplaced.
     """
     request = plan.request
-    if request.interval is not None:  # up to the end of the last mean that begins in it
+    if request.interval is not None:  # up to the end of the last mean that starts in it
         last = interval_at(window.end - 1, request.interval, ZONES[plan.zone].tz)
         window = Window(window.start, max(window.end, last.end)) if last.start >= window.start else window
     if request.as_of is not None or request.pick is not None or request.metric in YEARLY:
@@ -253,6 +253,6 @@ def labels_of_window(reader: Reader, plan: ZonePlan, window: Window) -> set[RowL
 
 
 def sources(catalogue: Catalogue, labels: Iterable[RowLabels]) -> tuple[str, ...]:
-    """The codes of the sources of some labels, in the order of the catalogue; none that is withheld."""
+    """Return the codes of the sources of `labels`, in the catalogue's order, without withheld sources."""
     codes = {code for label in labels if label.feed not in catalogue.withheld for code in label.source.split(", ")}
     return tuple(code for code, source in catalogue.sources.items() if code in codes and not source.withheld)

@@ -1,6 +1,6 @@
-"""`/v1/<metric>/{zone}` and `/v1/<metric>?zones=`: rows under an ETag that is known before a row is read.
+"""Serve `/v1/<metric>/{zone}` and `/v1/<metric>?zones=`: rows under an ETag that is known before a row is read.
 
-With `stats=true` statistics of the window in place of its rows (docs/statistics.md).
+With `stats=true`, serve statistics of the window instead of its rows (docs/statistics.md).
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from warehouse.market.zones import zones_with
 from warehouse.series.replaced_files import read_again
 
 VERSION = "7"
-"""Part of every series' ETag: raise it when the same rows are written otherwise."""
+"""A part of every series' ETag. Raise it when the same rows are written in another way."""
 LONGEST_OF_STATISTICS = 3653 * DAY
 """Ten years."""
 _OF_ROWS: dict[str, Any] = {"limit": DEFAULT_LIMIT, "order": "asc", "format": "json"}
 _OF_ROWS |= dict.fromkeys(("cursor", "interval", "by", "time"))
-"""Parameters that only rows have, with their defaults, which a client may send."""
+"""The parameters for rows only, with their defaults, which a client may send."""
 
 CachedBody = tuple[bytes, Headers, int, str | None]
-"""An answer's bytes, in its coding, the headers that belong to them, how many rows it has, and the cursor of the next
-page. Equal ETags, equal answers."""
+"""The bytes of a response in its coding, their headers, the number of rows, and the cursor of the next page. Equal
+ETags mean equal responses."""
 
 
 def _series(service: Service, request: HttpRequest, query: QueryValues, name: str, zone: str = "") -> Response:
-    """The rows of one zone, or of those that the query names; or their statistics."""
+    """Return the rows of a zone, or of the zones in the query; or their statistics."""
     metric, catalogue = BY_PATH[name], service.documents.catalogue
     day_ahead, forecast = query.get("market") is not None, query.get("kind") == "forecast"
     estimate = query.get("basis") == "estimate"
@@ -78,7 +78,7 @@ def _series(service: Service, request: HttpRequest, query: QueryValues, name: st
 def _rows(
     service: Service, catalogue: Catalogue, request: HttpRequest, price: str, asked: SeriesRequest, wanted: str | None
 ) -> Response:
-    """The rows of a request: 304, the body cached under its ETag, or a new one."""
+    """Return the rows of a request: a 304, the body cached under its ETag, or a new body."""
     format_ = responses.negotiate(wanted, request.header("HTTP_ACCEPT"), formats.FORMAT_OF)
     with service.gate.enter(request, price, format_) as entry:
         headers = [*responses.caching(entry.method), *responses.marks(catalogue.simulated)]
@@ -86,7 +86,7 @@ def _rows(
         body, own, rows, following = cached or (b"", [], 0, None)
         headers += [*own, *_link(service, request, asked, following)]
         response = etag.answer(formats.CONTENT_TYPE[format_], headers, lambda _: body)
-        # A part of what is paid for would be charged as a whole, so a payment buys the whole.
+        # A part would be charged as a whole, so a payment buys the whole.
         if format_ != "json" and entry.method != "payment":
             response = responses.ranged(request, response)
         return entry.settle(response, rows)
@@ -96,11 +96,11 @@ def _rows(
 def _body(
     service: Service, catalogue: Catalogue, request: HttpRequest, asked: SeriesRequest, format_: str
 ) -> tuple[ETag, CachedBody | None]:
-    """The ETag of an answer and its body; None where the client has it.
+    """Return the ETag of a response and its body, or None if the client has the body.
 
-    The ETag is of all that an answer depends on: the request, the catalogue, the files that hold its rows, and until
-    where they must be there: with it, holes come and go though no file changes. The hole at the window's end is there
-    once the whole interval that begins in it is due; why an estimate is refused there follows from the mix.
+    The ETag covers all that a response depends on: the request, the catalogue, the files with its rows, and the time
+    until which rows are due. With that time gaps appear or vanish, even if no file changes. The gap at the window's
+    end appears once its whole interval is due. The mix decides why an estimate is refused there.
     """
     plans, longest = plan_request(service.reader, catalogue, asked), LONGEST[asked.interval or "1h"]
     files = [
@@ -119,7 +119,7 @@ def _body(
     etag = ETag(request, tag_of(repr(parts).encode()), format_ in formats.COMPRESSIBLE)
 
     def encode() -> tuple[CachedBody, int]:
-        """The body, and its bytes in memory."""
+        """Return the body, and its bytes in memory."""
         answer = page(service.reader, plans)
         encoded, headers = formats.encode(format_, answer)
         body = pack(encoded, etag.coding)
@@ -130,7 +130,7 @@ def _body(
 
 
 def _link(service: Service, request: HttpRequest, asked: SeriesRequest, following: str | None) -> Headers:
-    """The `Link` to the next page: the same window with its instants written out, since a default `end` moves on."""
+    """Return the `Link` to the next page: the same window with explicit times, because a default `end` moves."""
     if following is None:
         return []
     written_out = {

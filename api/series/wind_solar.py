@@ -1,4 +1,4 @@
-"""Which zones have a share of wind and solar in `/v1/windows`, and which of its forecasts is missing."""
+"""Decide which zones have a share of wind and solar in `/v1/windows`, and which of its forecasts is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_forecasts(catalogue: Catalogue, zone_id: str) -> None:
 
 
 def missing_forecast(forecasts: Forecasts, at: int) -> Forecast | None:
-    """Return the forecast of which a value at a time is missing, if the other one has its values there."""
+    """Return the forecast that lacks a value at a time, if the other forecast has its values there."""
     missing = []
     for forecast, (rows, _) in forecasts.items():
         there = rows.take((rows.ts <= at) & (at < rows.ts + rows.seconds()))

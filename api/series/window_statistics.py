@@ -1,4 +1,4 @@
-"""The statistics of a series over a window or a sample's newest rows, as `?stats=true` returns them."""
+"""Compute the statistics of a series over a window or a sample's newest rows, as `?stats=true` returns them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from warehouse.series.replaced_files import read_again
 from warehouse.series.row_columns import RowColumns
 
 OF_STATISTICS = {"above": None, "below": None}
-"""Parameters that only statistics have."""
+"""The parameters for statistics only."""
 
 
 def statistics_of(
     reader: Reader, catalogue: Catalogue, request: SeriesRequest, above: float | None, below: float | None
 ) -> tuple[dict[str, Any], int]:
-    """The statistics of the window of one zone, of a sample's newest rows, as a body; and of how many rows.
+    """Return the statistics of a zone's window, or of a sample's newest rows, as a body, and the number of rows.
 
     Raises StorageError.
     """
@@ -64,7 +64,7 @@ def statistics_of(
 
 @dataclass
 class _Found:
-    """What was gathered of a window: its series by fuel (empty for a series without), labels, unit and rows."""
+    """The results for a window: its series by fuel (empty for a series without fuels), labels, unit and rows."""
 
     by_fuel: dict[str, Gathered]
     labels: set[RowLabels]
@@ -84,7 +84,7 @@ def _gather_window(
 def _gather(
     months: Iterable[RowColumns], request: SeriesRequest, start: int, above: float | None, below: float | None
 ) -> _Found:
-    """Gather rows month by month, so that no more than their values is held in memory."""
+    """Gather rows month by month, so that only their values stay in memory."""
     found = _Found({}, set())
     for rows in months:
         if not len(rows):
@@ -102,7 +102,7 @@ def _gather(
 
 
 def _statistics(series: Gathered) -> dict[str, Any] | None:
-    """One series' statistics as JSON, rounded to six decimals; None where it has no row in the window."""
+    """Return a series' statistics as JSON, rounded to six decimals; None without a row in the window."""
     result = series.statistics()
     if result is None:
         return None
@@ -113,7 +113,7 @@ def _statistics(series: Gathered) -> dict[str, Any] | None:
 
 
 def _rounded(value: Any) -> Any:
-    """Six decimals hide float error; never -0.0."""
+    """Return the value rounded to six decimals, which hides float errors, and never -0.0."""
     if isinstance(value, dict):
         return {name: _rounded(member) for name, member in value.items()}
     return round(value, 6) + 0.0 if isinstance(value, float) else value

@@ -1,6 +1,6 @@
-"""`/v1/windows/{zone}`: the best hours among what is known ahead of a zone (docs/windows.md).
+"""Serve `/v1/windows/{zone}`: the best hours among the known future values of a zone (docs/windows.md).
 
-An answer holds for as long as its running interval: everything in it counts from that interval's start.
+A response is valid for the current interval, from whose start all its values count.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ _COST_NOTES: dict[str, str] = {
 
 
 WindowQuestion = tuple[str, str, WindowQuery, tuple[float, float] | None]
-"""One question, checked: zone, metric or `wind_solar`, what is looked for, and kWh with kW, if named."""
+"""A checked question: zone, metric or `wind_solar`, the search, and kWh with kW, if named."""
 
 
 def _windows(service: Service, request: HttpRequest, query: QueryValues, zone: str) -> Response:
     asked = question(service.documents.catalogue, zone, query)
     with service.gate.enter(request, "windows") as entry:
         body = find_windows(service, asked, entry.method == "sample")
-        # Nobody pays where nothing is known.
+        # A response without known values is free.
         return entry.json(body, service.documents.catalogue.simulated, int(body["available"]))
 
 
 def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> WindowQuestion:
-    """The question that checked parameters make up.
+    """Return the question of checked parameters.
 
-    Raises UnknownZone, MetricNotAvailable, Withheld; Problem 400 for parameters that do not fit each other.
+    Raises UnknownZone, MetricNotAvailable, Withheld; Problem 400 for parameters that contradict each other.
     """
     metric, now = query["metric"], clock.now()
     if metric == WIND_SOLAR:
@@ -78,7 +78,7 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
     if metric == Metric.PRICE and zone(zone_id).day_ahead_metric is not None:
         stored_metric(catalogue, zone_id, Metric.PRICE, day_ahead=True)
     start, end = (to_unix(name, query[name], (zone_id,), now) for name in ("from", "to"))
-    hours = None if query["hours"] == _USUAL_HOURS * HOUR else query["hours"]  # the default, sent, fits everything
+    hours = None if query["hours"] == _USUAL_HOURS * HOUR else query["hours"]  # a sent default fits everything
     sent = {**query, "hours": hours}
     for one, other in (("hours", "slots"), ("hours", "kwh"), ("slots", "kwh"), ("to", "within")):
         if sent[one] is not None and sent[other] is not None:
@@ -108,7 +108,7 @@ def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> Wi
 
 
 def find_windows(service: Service, question: WindowQuestion, sample: bool) -> dict[str, Any]:
-    """The body that answers a checked question now; a sample has the best block alone. Raises StorageError."""
+    """Return the body for a checked question now; a sample has only the best block. Raises StorageError."""
     body = _body(service, *question, clock.now())
     if not sample:
         return body
@@ -190,7 +190,7 @@ def _body(
         body["lead_s"] = last["start"] - ahead.published_at
         body["error"] = _error(service.documents, zone_id, metric if metric == WIND_SOLAR else series, body["lead_s"])
     if energy is not None and metric in _COST_NOTES:
-        currency, _, per = ahead.unit.rpartition("/")  # money of a price per MWh, grams of an intensity per kWh
+        currency, _, per = ahead.unit.rpartition("/")  # money for a price per MWh, grams for an intensity per kWh
         cost = Fraction(repr(energy[0])) * found.exact / (1000 if per == "MWh" else 1)
         parts = {"value": rounded(cost, 4), "unit": currency, "kwh": energy[0], "kw": energy[1]}
         body["cost"] = parts | {"note": _COST_NOTES[metric]}
@@ -203,7 +203,7 @@ def _is_carbon_forecast(catalogue: Catalogue, zone_id: str) -> bool:
 
 
 def _error(documents: DocumentCache, zone_id: str, metric: str, lead_s: int) -> float | None:
-    """The forecast's measured mean absolute error so far ahead, in whole hours, up; None where none is measured."""
+    """Return the forecast's measured mean absolute error at a lead, rounded up to whole hours; None if not measured."""
     measured = documents.get(layout.PUBLISHERS)
     entries = measured.json.get("shares" if metric == WIND_SOLAR else "scores", ()) if measured else ()
     own = (one for one in entries if one["zone"] == zone_id and one.get("metric", WIND_SOLAR) == metric)
@@ -212,13 +212,13 @@ def _error(documents: DocumentCache, zone_id: str, metric: str, lead_s: int) -> 
 
 
 def _due(feeds: Sequence[CatalogueFeed], until: int) -> int | None:
-    """When the prices after `until` are due, by the feed that promises them soonest."""
+    """Return the time at which the prices after `until` are due, by the earliest feed."""
     due = health.due([health.carrier(feed, configured=True) for feed in feeds], until)
     return None if due is None else due.at
 
 
 def _number(seconds: int) -> float | int:
-    """Return hours, whole or with at most four decimals, which name each second."""
+    """Return hours, whole or with at most four decimals, which identify each second."""
     return seconds // HOUR if seconds % HOUR == 0 else round(seconds / HOUR, 4)
 
 

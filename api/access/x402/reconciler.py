@@ -71,10 +71,10 @@ class Reconciler:
     def read_transfers(self, pay_to: str) -> dict[str, int]:
         """Compare every transfer since the last time with the ledger. Raises ChainUnavailable, without progress.
 
-        Return the number of `transfers`, their sum in `units`, the last block (`until_block`), and counts by what they
-        paid for: an `answer`, an undelivered response (`owed`), which waits a day for its payer, or nothing
-        (`credit`). A transfer that a call is settling counts as `waiting` and is read again. `unproven` counts settled
-        payments without a transfer on the chain, which are unpaid responses unless the node is behind.
+        Return the number of `transfers`, their sum in `units`, the last block (`until_block`), and counts by use. A
+        transfer paid for an `answer`, for an undelivered response (`owed`) that waits a day for its payer, or for
+        nothing (`credit`). A transfer that a call is settling counts as `waiting` and is read again. `unproven` counts
+        settled payments without a transfer on the chain, which are unpaid responses unless the node is behind.
         """
         if self._chain is None:
             raise ChainUnavailable("no node: set EMDS_RPC_URL")
