@@ -1,15 +1,15 @@
-"""NESO's Carbon Intensity API for GB: estimated carbon intensity and the generation mix in per cent, half-hourly.
+"""Serve NESO's Carbon Intensity API for GB: estimated carbon intensity and generation mix in per cent, half-hourly.
 
 Traps:
-- The window of a request is matched by interval *end*, both ends included: the half hour before `from` comes too, and
-  `to` at 23:59 would lose the day's last half hour.
-- A window over the new year is answered up to 31 December only (https://github.com/carbon-intensity/api-definitions,
-  issue 12): no request crosses it.
-- `data` is a list on ranges and an object on the bare paths; key order and white space vary inside one answer.
-- `actual` is null for the running half hour and those to come: no row. It is 0 where it is missing for good, as in
-  five half hours of 2023 (forecasts of 89 to 185; the least other value is 26).
-- `forecast` is not a reading. That of a half hour that is over is the last one written over, none that was made ahead.
-- The forecast of 48 hours is made anew each half hour in place of the one before: one that was not asked for is lost.
+- The window of a request is matched by interval *end*, both ends included. The half hour before `from` is included too,
+  and `to` at 23:59 would lose the day's last half hour.
+- A window over the new year only returns data up to 31 December (https://github.com/carbon-intensity/api-definitions,
+  issue 12), so requests do not cross it.
+- `data` is a list on ranges and an object on the bare paths. Key order and white space vary inside one response.
+- `actual` is null for the current and future half hours, which give no rows. It is 0 if it is permanently missing, as
+  in five half hours of 2023 (forecasts of 89 to 185; the least other value is 26).
+- `forecast` is not an actual value. For a past half hour it is the last revision, not a forecast made in advance.
+- The forecast of 48 hours is replaced each half hour, so a forecast that was not fetched is lost.
 - Stamps are UTC without seconds: 48 half hours every day.
 """
 
@@ -37,11 +37,11 @@ HOST = "api.carbonintensity.org.uk"
 HALF_HOUR = 1800
 OVER = "has an actual value"
 ROUNDING = 1.0
-"""Nine shares rounded to a tenth add up to 100 within this."""
+"""The tolerance for nine shares rounded to a tenth, which add up to 100."""
 FAR_FROM_CLEAN = 50.0
-"""gCO2/kWh: where so much is foreseen, an actual value of 0 is a missing one."""
+"""gCO2/kWh. If the forecast is at least this, an actual value of 0 is a missing value."""
 LONGEST = 14
-"""Days a request; 30 are answered, more are refused."""
+"""Days per request. 30 are accepted, more are rejected."""
 
 FUELS = Members(
     "fuel",
@@ -71,7 +71,7 @@ def _request(feed: str, product: str, block: Sequence[MarketDay]) -> Request:
 
 
 def parse_intensity(body: bytes, request: Request) -> Rows:
-    """`carbon_intensity` rows of the half hours that have an actual value."""
+    """Return `carbon_intensity` rows of the half hours that have an actual value. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for entry, ts in _half_hours(body):
         intensity = member(entry, "intensity", dict)
@@ -86,16 +86,16 @@ def parse_intensity(body: bytes, request: Request) -> Rows:
 
 
 def request_forecast(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The 48 hours from now on, whatever the day: older forecasts are not kept."""
+    """Return the request for the next 48 hours, whatever the days: older forecasts are not kept."""
     moment = iso(now)[:16] + "Z"
     url = f"https://{HOST}/intensity/{moment}/fw48h"
     return [Request("neso.carbon_forecast", url, days=(max(days).day,), zone="GB", ext="json")] if days else []
 
 
 def parse_forecast(body: bytes, request: Request) -> Rows:
-    """`carbon_intensity_forecast` rows, which count from the instant in the address: that of asking.
+    """Return `carbon_intensity_forecast` rows. Their issue time is the time of the request, from its URL.
 
-    Raises FeedChanged where more half hours than the one that is just over have an actual value.
+    Raises FeedChanged if actual values cover more than the half hour that has just ended.
     """
     rows, starts, values = Rows(), list[int](), list[float]()
     for entry, ts in _half_hours(body):
@@ -120,9 +120,10 @@ _ASKED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d):?(\d\d)Z", re.ASCII)
 
 
 def parse_generation(body: bytes, request: Request) -> Rows:
-    """`generation` rows, per cent by fuel.
+    """Return `generation` rows, per cent by fuel.
 
-    A half hour whose shares are not 100 in all lacks a fuel and is dropped; one with an unknown fuel keeps the others.
+    A half hour whose shares do not add up to 100 lacks a fuel and is dropped. A half hour with an unknown fuel keeps
+    the others.
     """
     rows = Rows()
     note = ", without which the shares do not add up to 100"
@@ -142,7 +143,7 @@ def parse_generation(body: bytes, request: Request) -> Rows:
 
 
 def _half_hours(body: bytes) -> list[tuple[dict[str, Any], int]]:
-    """The entries with their interval starts. Raises NotPublished for none, FeedChanged."""
+    """Return the entries with their interval starts. Raises NotPublished without entries, FeedChanged."""
     entries = member(json_of(body), "data", (list, dict))
     if isinstance(entries, dict):
         entries = [entries]
@@ -187,7 +188,7 @@ SOURCE = Source(
             id="neso.carbon_forecast",
             title="Carbon intensity of GB electricity, forecast for 48 hours",
             metrics=(Forecast.CARBON_INTENSITY,),
-            # Made each half hour; an answer holds the newest alone, so that one a day is owed.
+            # Generated each half hour. A response only contains the newest, so one per day is due.
             publication=Publication(daily_at=time(1), grace_minutes=60),
             requests=request_forecast,
             parse=parse_forecast,

@@ -1,12 +1,12 @@
-"""OMIE, the Iberian market operator: day-ahead prices from the publisher of the auction itself.
+"""Serve OMIE, the Iberian market operator: day-ahead prices from the publisher of the auction itself.
 
 Traps:
-- Column 5 is Portugal, column 6 Spain. The header names neither.
-- Periods count on in real time from Madrid midnight: 24 until 2025-09-30, then 96, 92 in spring and 100 in autumn.
-- A day may be published again as version 2, 3, ...: the highest counts. OMIE withdraws the versions below it, so that a
-  404 for version 1 says nothing of the others: versions 1 to 3 are requested, and each leads to the next.
-- The last line is `*`. A file without it was cut.
-- Decimals have a point, of which zeros are left out; a comma was met too. An empty field is no price.
+- Column 5 is Portugal, column 6 Spain. The header does not name them.
+- Periods count in real time from Madrid midnight: 24 until 2025-09-30, then 96, with 92 in spring and 100 in autumn.
+- A day may be published again as version 2, 3, ..., and the highest is used. OMIE withdraws the lower versions, so a
+  404 for version 1 does not exclude others. Versions 1 to 3 are requested, and each leads to the next.
+- The last line is `*`. A file without it is truncated.
+- Decimals have a point and no trailing zeros. A comma was seen too. An empty field is a missing price.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from warehouse.rows.schema import Rows
 HOST = "www.omie.es"
 TZ = "Europe/Madrid"
 FIRST_VERSIONS = (1, 2, 3)
-"""The versions that are requested whether or not the ones below them exist."""
+"""The versions that are requested whether or not the lower ones exist."""
 LAST_VERSION = 9
 COLUMNS = {"ES": 5} | {zone: 4 for zone in ("PT",) if zone == name_area(zone)}
-"""Our zone -> the place of its price in a line."""
+"""Zone -> the position of its price in a line."""
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 
 
 def parse(body: bytes, request: Request) -> Rows:
     """Return the `price` rows of the covered zones, EUR/MWh.
 
-    Raises FeedChanged for a cut file, and if no day has so many periods.
+    Raises FeedChanged for a truncated file, and for a wrong number of periods.
     """
     lines = no_html(text_of(body)).split()
     if not lines or lines[0] != "MARGINALPDBC;":

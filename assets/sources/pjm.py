@@ -1,4 +1,4 @@
-"""PJM: real-time and day-ahead prices by Data Miner 2, which wants a key and forbids passing them on.
+"""Serve PJM: real-time and day-ahead prices from Data Miner 2, which needs a key and forbids redistribution.
 
 https://dataminer2.pjm.com lists the products, https://apiportal.pjm.com their parameters.
 """
@@ -25,18 +25,18 @@ TZ = "America/New_York"
 HUB, PNODE = "PJM-RTO", 1
 API = "https://api.pjm.com/api/v1"
 PAGE = 50_000
-"""The most rows that one answer gives."""
+"""The maximum number of rows per response."""
 LONGEST = 31
 VERIFIED_AFTER = 8
-"""Days after which the verified 5-minute prices are asked for.
+"""Days after which the verified 5-minute prices are requested.
 
-They come on the next business day; the unverified ones are gone after 15 days.
+They appear on the next business day. The unverified ones disappear after 15 days.
 """
 KEY = Secret("header", "Ocp-Apim-Subscription-Key", ("PJM_API_KEY",))
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Recent days from the unverified 5-minute prices, older ones from the verified."""
+    """Return requests for the unverified 5-minute prices of recent days, and the verified prices of older ones."""
     older, recent = ([d for d in days if (age(d, now) >= VERIFIED_AFTER) == is_old] for is_old in (True, False))
     verified = _requests("pjm.lmp_rt", "rt_fivemin_hrl_lmps", "total_lmp_rt", True, older, now)
     return verified + _requests("pjm.lmp_rt", "rt_unverified_fivemin_lmps", "total_lmp_rt", False, recent, now)
@@ -45,14 +45,14 @@ def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 def _requests(
     feed: str, product: str, price: str, versioned: bool, days: Sequence[MarketDay], now: int
 ) -> list[Request]:
-    """A run of at most 31 days at a time."""
+    """Return a request per run of at most 31 days."""
     return [_request(feed, product, price, run, now, versioned) for run in runs(days, LONGEST)]
 
 
 def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], now: int, versioned: bool) -> Request:
-    """One run of days in prevailing Eastern time; the range's end is inclusive.
+    """Return the request for one run of days in prevailing Eastern time, with both ends included.
 
-    `versioned`: the product keeps superseded rows, of which only the current are asked for.
+    If `versioned`, the product keeps superseded rows, and only the current rows are requested.
     """
     params = (
         ("rowCount", str(_page_size(run, now))),
@@ -68,12 +68,12 @@ def _request(feed: str, product: str, price: str, run: Sequence[MarketDay], now:
 
 
 def _page_size(run: Sequence[MarketDay], now: int) -> int:
-    """Rows a page: another number each minute while rows are to come, since Data Miner repeats earlier answers."""
+    """Return the rows per page. It changes each minute for days in progress, because Data Miner repeats responses."""
     return PAGE if age(run[-1], now) > 0 else PAGE - now // 60 % 1000
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
-    """Five-minute prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
+    """Return five-minute prices of one page, USD/MWh. Raises FeedChanged, FeedUnavailable, NotPublished."""
     rows = _parse("total_lmp_rt", SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m"), body, request)
     starts = {ts for readings in rows.readings.values() for ts in readings.ts}
     if len(starts) > 1 and not any(ts % HOUR for ts in starts):
@@ -82,9 +82,9 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def _parse(price: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
-    """One page of prices, USD/MWh; items come unsorted, other nodes give no row.
+    """Return the prices of one page, USD/MWh. Items are unsorted, and other nodes give no rows.
 
-    Raises FeedUnavailable, NotPublished where there is no item, FeedChanged also where none is of our node.
+    Raises FeedUnavailable, NotPublished without items, FeedChanged also if all are of other nodes.
     """
     items, _ = _page(body, request)
     step = RESOLUTIONS[key.resolution]
@@ -98,7 +98,7 @@ def _parse(price: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
         stamp, value = member(item, "datetime_beginning_utc"), reading(member(item, price), price)
         if value is None or item.get("row_is_current") is False:
             continue
-        # Some stamps carry a stray second (7/8/2026 3:50:01): they mean the minute.
+        # Some stamps have a stray second (7/8/2026 3:50:01): they mean the minute.
         start = iso_instant(stamp) // 60 * 60
         if start % step:
             rows.dropped["off the grid"] += 1
@@ -110,14 +110,14 @@ def _parse(price: str, key: SeriesKey, body: bytes, request: Request) -> Rows:
 
 
 def _is_ours(item: object) -> bool:
-    """Whether an item is a price of our node. Raises FeedChanged for one without its node."""
+    """Check whether an item is a price of the aggregate PJM-RTO. Raises FeedChanged for an item without its node."""
     if not isinstance(item, dict) or ("pnode_id" not in item and "pnode_name" not in item):
         raise FeedChanged("an item has no node")
     return bool(item.get("pnode_id", PNODE) == PNODE and item.get("pnode_name", HUB) == HUB)
 
 
 def follow(body: bytes, request: Request) -> list[Request]:
-    """The next page, as long as totalRows says that there is one."""
+    """Return the request for the next page, if totalRows shows that there is one."""
     items, total = _page(body, request)
     following = _first_row(request) + len(items)
     if following > total:
@@ -127,14 +127,14 @@ def follow(body: bytes, request: Request) -> list[Request]:
 
 
 def _page(body: bytes, request: Request) -> tuple[list[Any], int]:
-    """The items of a page and how many there are in all. Raises FeedUnavailable for a page of another answer."""
+    """Return the items of a page and the total number. Raises FeedUnavailable for a page of another response."""
     answer = json_of(body)
     items, total = member(answer, "items", list), member(answer, "totalRows", int)
     if not total:
         raise NotPublished("no rows for these days yet")
     if not items or len(items) > total:
         raise FeedChanged(f"{len(items)} of {total} items")
-    # Stale pages out of a cache have been seen: an answer repeats what it was asked.
+    # Caches have returned stale pages. A response repeats its own request, which reveals them.
     specification = answer.get("searchSpecification")
     row = specification.get("startRow") if isinstance(specification, dict) else None
     if row is not None and "startRow" in dict(request.params) and row != _first_row(request):
@@ -176,7 +176,7 @@ SOURCE = Source(
             follow=follow,
             every_minutes=5,
             revised_days=1,
-            # Beyond 186 days the archive filters by date only, and one date is every node.
+            # Beyond 186 days the archive filters only by date, and a date includes every node.
             reach_days=185,
         ),
         Feed(

@@ -1,12 +1,14 @@
-"""PSE, the Polish system operator: day-ahead prices of Poland, turned back into exact EUR, and actual demand.
+"""Serve PSE, the Polish system operator: day-ahead prices of Poland, converted back to exact EUR, and actual demand.
 
 Traps:
 - `dtime_utc` is the interval's END. Local labels are wrong in the repeated hour and are never read.
-- `csdac_pln` is the SDAC price in PLN. PSE multiplies whole cents of EUR by one rate a day of four decimals and rounds.
-  Only where exactly one rate makes whole cents of all the day's prices is the EUR price known; else there is no row.
-- `rce-pln` is a settlement price of PSE's own, not the auction.
-- 100 rows a page, then `nextLink`. Quarter hours before 2025-10-01 are hours repeated four times: not asked for.
-- Demand comes some ten hours late and is revised for two days; `load_actual` is null until then.
+- `csdac_pln` is the SDAC price in PLN. PSE multiplies whole cents of EUR by one rate per day with four decimals, and
+  rounds. The EUR price is known only if exactly one rate gives whole cents for all prices of the day. Otherwise the day
+  has no rows.
+- `rce-pln` is PSE's own settlement price, not the auction.
+- A page has 100 rows, then `nextLink`. Quarter hours before 2025-10-01 are hours repeated four times, and are not
+  requested.
+- Demand arrives some ten hours late and is revised for two days. `load_actual` is null until then.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ _RATES = np.arange(30_000, 60_000, dtype=np.int64)
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows in EUR/MWh of the days whose rate is proved. Raises FeedChanged where no rate fits a day."""
+    """Return `price` rows in EUR/MWh of the days with a proved rate. Raises FeedChanged if no rate fits a day."""
     days: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for entry in _entries(body):
         price = reading(member(entry, "csdac_pln"), "csdac_pln")
@@ -55,14 +57,14 @@ def parse_price(body: bytes, request: Request) -> Rows:
 
 
 def proved_rates(grosze: Sequence[int]) -> list[int]:
-    """The rates (in 0.0001 PLN/EUR) by which whole cents of EUR, multiplied and rounded, give all of these prices."""
+    """Return the rates (in 0.0001 PLN/EUR) that convert whole cents of EUR, with rounding, to all of these prices."""
     amounts = np.asarray(grosze, np.int64)[:, None]
     fits = np.abs(_cents(amounts, _RATES) * _RATES - amounts * 10_000) <= 5_000
     return [int(rate) for rate in _RATES[fits.all(axis=0)]]
 
 
 def _cents(grosze: Any, rate: Any) -> Any:
-    """Whole cents of EUR, to the nearest."""
+    """Return whole cents of EUR, to the nearest."""
     return (2 * grosze * 10_000 + rate) // (2 * rate)
 
 
@@ -74,7 +76,7 @@ def _grosze(price: float) -> int:
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
-    """`demand` rows, MW, of the quarter hours that have a reading."""
+    """Return `demand` rows, MW, of the quarter hours that have a reading. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for entry in _entries(body):
         load = reading(member(entry, "load_actual"), "load_actual")
@@ -84,7 +86,7 @@ def parse_demand(body: bytes, request: Request) -> Rows:
 
 
 def _entries(body: bytes) -> list[dict[str, Any]]:
-    """The body's entries. Raises NotPublished for none."""
+    """Return the body's entries. Raises NotPublished without entries."""
     entries: list[dict[str, Any]] = member(json_of(body), "value", list)
     if not entries:
         raise NotPublished("the response has no rows")
@@ -99,7 +101,7 @@ def _start(entry: dict[str, Any]) -> int:
 
 
 def follow(body: bytes, request: Request) -> list[Request]:
-    """The next page, where the answer names one on the same host."""
+    """Return the request for the next page, if the response names a page on the same host. Raises FeedChanged."""
     link = json_of(body).get("nextLink")
     if link is None:
         return []

@@ -1,7 +1,7 @@
-"""New York ISO: zonal prices, load and scheduled ties.
+"""Serve New York ISO: zonal prices, load and scheduled ties.
 
-`oasis-postings` holds one file a day. Real-time prices before December 2025 are only on `mis`, as monthly zips, each
-asked for once. Real-time prices are stamped at the interval's end, everything else at its start.
+`oasis-postings` has one file per day. Real-time prices before December 2025 are only on `mis`, as monthly zips, each
+requested once. Real-time prices are stamped at the interval's end, everything else at its start.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HUB = "N.Y.C."
 UPSTATE = ("CAPITL", "CENTRL", "DUNWOD", "GENESE", "HUD VL", "MHK VL", "MILLWD", "NORTH", "WEST")
 LOAD_ZONES = (*UPSTATE, "LONGIL", "N.Y.C.")
 CITY_AND_ISLAND = "N.Y.C._LONGIL"
-"""What the load files named in place of these last two until the end of January 2005."""
+"""The name in load files that covers the last two zones until the end of January 2005."""
 
 _SINCE_2014, _SEEN = utc_stamp("2014-01-01T05:00Z"), utc_stamp("2026-09-20T04:00Z")
 TIES = {
@@ -47,13 +47,13 @@ TIES = {
     "325305": Tie("US-PJM", "pjm-nyiso-neptune", _SINCE_2014),
     "325658": Tie("US-PJM", "pjm-nyiso-lindenvft", _SINCE_2014),
 }
-"""By Point ID: names have changed (PJM-NYISO became SCH - PJ - NY in 2005), Point IDs have not.
+"""Ties by Point ID: names have changed (PJM-NYISO became SCH - PJ - NY in 2005), but Point IDs have not.
 
-The day on which Champlain Hudson (SCH - HQ_CHPE) came in 2026 is not known; the younger ones were all there when the
-Hudson line had come in 2013. Each is a part of the net from its first reading on.
+The day in 2026 when Champlain Hudson (SCH - HQ_CHPE) was added is not known. The newer ties all existed when the Hudson
+line was added in 2013. Each is a part of the net from its first reading on.
 """
 QUEBEC_AGAIN = "325376"
-"""SCH - HQ_IMPORT_EXPORT counts what SCH - HQ - NY and SCH - HQ_CEDARS count already."""
+"""SCH - HQ_IMPORT_EXPORT repeats SCH - HQ - NY and SCH - HQ_CEDARS."""
 _NOTHING = Series([], [])
 
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
@@ -66,20 +66,20 @@ INTERFACES = Members("interface", Metric.INTERCHANGE, TIES, ZONE, costs="total")
 ZONES_OF_LOAD = Members(
     "load zone", Metric.DEMAND, dict.fromkeys((*LOAD_ZONES, CITY_AND_ISLAND), True), ZONE, costs="total"
 )
-"""A new zone may be two known ones stated together, as the city and the island were until 2005."""
+"""A new zone may combine two known ones, as New York City and Long Island until 2005."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Where a product's files lie."""
+    """The location of a product's files."""
 
     folder: str
-    """On oasis-postings."""
+    """The folder on oasis-postings."""
     file: str
     dataset: str
     """The folder on mis."""
     first: date
-    """The first day on oasis-postings; mis has those before."""
+    """The first day on oasis-postings. mis has earlier days."""
 
 
 def _requests(feed: str, product: Product, days: Sequence[MarketDay], now: int) -> list[Request]:
@@ -99,7 +99,7 @@ def _zip(feed: str, product: Product, month: tuple[date, ...]) -> Request:
 
 
 def parse_lbmp_rt(body: bytes, request: Request) -> Rows:
-    """`price` rows of N.Y.C. Raises FeedChanged, NotPublished."""
+    """Return `price` rows of N.Y.C. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for text in files(body):
         ends, values = settled(rows, placed(rows, _on_grid(rows, prices(text, HUB))))
@@ -110,7 +110,7 @@ def parse_lbmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def parse_lbmp_da(body: bytes, request: Request) -> Rows:
-    """`price_day_ahead` rows of N.Y.C. Raises FeedChanged, NotPublished."""
+    """Return `price_day_ahead` rows of N.Y.C. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for text in files(body):
         series = prices(text, HUB)
@@ -121,11 +121,11 @@ def parse_lbmp_da(body: bytes, request: Request) -> Rows:
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """`demand` rows: the sum of the eleven zones, where all eleven are there. Raises FeedChanged, NotPublished.
+    """Return `demand` rows: the sum of the eleven zones, if all eleven have a value. Raises FeedChanged, NotPublished.
 
     Until the end of January 2005 two of them are stated as one. A zone at exactly 0 MW is an outage of its meter: on
-    331 of 5,514 days of the archive one or all of them are, between ordinary readings. The sum of such an instant is
-    not written.
+    331 of 5,514 days of the archive this affects one or all of them, between ordinary readings. The sum of such a time
+    is not written.
     """
     rows = Rows()
     for text in files(body):
@@ -138,7 +138,7 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 
 def _wholes(by_zone: dict[str, Series]) -> Iterator[list[Series]]:
-    """The parts of the sum: the eleven zones, or, at the instants that state two of them as one, the ten."""
+    """Yield the parts of the sum: the eleven zones, or ten at the times that state two of them as one."""
     joint = set(by_zone.get(CITY_AND_ISLAND, _NOTHING).ts)
     if not joint:
         yield [by_zone.get(name, _NOTHING) for name in LOAD_ZONES]
@@ -150,13 +150,13 @@ def _wholes(by_zone: dict[str, Series]) -> Iterator[list[Series]]:
 
 
 def _at(series: Series, instants: Collection[int]) -> Series:
-    """The readings of some instants."""
+    """Return the readings at these times."""
     pairs = [(ts, value) for ts, value in zip(*series, strict=True) if ts in instants]
     return Series([ts for ts, _ in pairs], [value for _, value in pairs])
 
 
 def _refuse_outages(rows: Rows, parts: Sequence[Series]) -> None:
-    """Refuses and counts the instants at which one of the parts is 0."""
+    """Refuse and count the times at which one of the parts is 0."""
     dark = {ts for part in parts if 0.0 in part.values for ts, value in zip(*part, strict=True) if value == 0.0}
     drop(rows, "a zone at 0 MW: meter outage", len(dark))
     rows.refuse(ZONE, Metric.DEMAND, dark)
@@ -166,9 +166,9 @@ OWN_DAY = "own day"
 
 
 def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Today's file and tomorrow's: a file of six days is written over until its first day begins, then it stays.
+    """Return requests for today's file and tomorrow's: a file of six days is overwritten until its first day begins.
 
-    So today's counts for today alone.
+    Today's file is therefore used for today only.
     """
     return [
         Request(
@@ -185,7 +185,7 @@ def load_forecast_requests(days: Sequence[MarketDay], now: int) -> list[Request]
 
 
 def parse_load_forecast(body: bytes, request: Request) -> Rows:
-    """`demand_forecast` rows of the whole control area. Raises FeedChanged, NotPublished."""
+    """Return `demand_forecast` rows of the whole control area. Raises FeedChanged, NotPublished."""
     rows = Rows()
     for text in files(body):
         series = placed(rows, wide(text, "NYISO"))
@@ -199,7 +199,10 @@ def parse_load_forecast(body: bytes, request: Request) -> Rows:
 
 
 def parse_flows(body: bytes, request: Request) -> Rows:
-    """`interchange` rows, + into New York: every scheduled tie, the net where all are there. Raises as `parse_load`."""
+    """Return `interchange` rows, + into New York: every scheduled tie, and the net if all have a value.
+
+    Raises FeedChanged, NotPublished.
+    """
     rows = Rows()
     for text in files(body):
         parts = dict.fromkeys(TIES.values(), _NOTHING)

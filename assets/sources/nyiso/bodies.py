@@ -1,9 +1,9 @@
-"""New York's CSV files: stamps and values of each zone or interface, placed in time. What they mean: see `nyiso`.
+"""Read New York's CSV files: stamps and values of each zone or interface, with their times. For rows see `nyiso`.
 
-Local stamps come with and without seconds, quoted or not. The order of the lines tells the two passes of the repeated
-autumn hour apart. The load file also has a column that says EDT or EST. It is wrong on 2005-04-03, 2006-04-02 and
-2005-10-30 (EST until 06:55 of a spring day without 02:xx: 06:00 EST and 07:00 EDT would be one instant), so that the
-wall clock places every stamp, and the column only those of the repeated hour.
+Local stamps appear with and without seconds, quoted or not. The order of the lines distinguishes the two passes of the
+repeated autumn hour. The load file also has a column with EDT or EST, which is wrong on 2005-04-03, 2006-04-02 and
+2005-10-30. It states EST until 06:55 of a spring day without 02:xx, so 06:00 EST and 07:00 EDT would be the same time.
+The wall clock therefore determines every time, and the column only those of the repeated hour.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _BEHIND = {"EDT": 4 * HOUR, "EST": 5 * HOUR}
 
 
 class Series(NamedTuple):
-    """Parallel columns of stamps (wall seconds or instants) and values, in the order of the file."""
+    """Parallel columns of stamps (wall seconds or Unix seconds) and values, in file order."""
 
     ts: list[int]
     values: list[float]
 
 
 def files(body: bytes) -> Iterator[str]:
-    """The text of every daily file: the body itself, or a monthly zip's CSV members but those without lines.
+    """Yield the text of every daily file: the body itself, or the CSV members of a monthly zip that have lines.
 
-    Raises FeedChanged, and NotPublished for an empty body; a zip of nothing but headers gives one of them.
+    Raises FeedChanged, and NotPublished for an empty body. A zip with only headers yields one of them.
     """
     if not is_zip(body):
         yield without_cut_cell(text_of(body))
@@ -57,7 +57,7 @@ def _has_lines(content: bytes) -> bool:
 
 
 def prices(text: str, location: str) -> Series:
-    """Wall-clock stamps and LBMP of one location. Raises FeedChanged, and NotPublished for a file without lines."""
+    """Return wall-clock stamps and LBMP of one location. Raises FeedChanged, or NotPublished without any line."""
     header = _header(text)
     price = next((name for name in header if name.upper().startswith("LBMP ($/MWH")), "LBMP ($/MWHr)")
     columns(header, "Time Stamp", "Name", price)
@@ -66,21 +66,21 @@ def prices(text: str, location: str) -> Series:
 
 
 def flows(text: str) -> list[tuple[str, str, Series]]:
-    """Point ID, name, wall-clock stamps and MW of every interface, internal ones too. Raises as `prices`."""
+    """Return Point ID, name, stamps and MW of every interface, internal ones too. Raises like `prices`."""
     lines = text.splitlines()[1:]
     by_point = _series(text, lines, "Timestamp", "Point ID", "Flow (MWH)")
     return [(point, _name_of(text, lines, point), series) for point, series in by_point.items()] or _nothing(text)
 
 
 def _name_of(text: str, lines: Sequence[str], point: str) -> str:
-    """What the first line of a Point ID calls it."""
+    """Return the name in the first line of a Point ID."""
     name, place = columns(_header(text), "Interface Name", "Point ID")
     own = csv.reader(line for line in lines if point in line)
     return next((cells[name].strip() for cells in own if cells[place].strip() == point), "")
 
 
 def loads(rows: Rows, text: str) -> dict[str, Series]:
-    """Instants and MW by load zone. Ambiguous stamps are dropped. Raises as `prices`."""
+    """Return times and MW by load zone. Ambiguous stamps are dropped. Raises like `prices`."""
     by_zone = _clocked(text, text.splitlines()[1:], "Time Stamp", "Name", "Load", "Time Zone")
     placed = {
         name: _series_of(rows, _by_clock(own.ts, by_column), own.values) for name, (own, by_column) in by_zone.items()
@@ -89,7 +89,7 @@ def loads(rows: Rows, text: str) -> dict[str, Series]:
 
 
 def wide(text: str, name: str) -> Series:
-    """Wall-clock stamps and MW of one column of a file with a column a zone. Raises FeedChanged, NotPublished."""
+    """Return stamps and MW of one column of a file with a column per zone. Raises FeedChanged, NotPublished."""
     header, lines = table(text)
     stamp, place = columns(header, "Time Stamp", name)
     read = [(american_stamp(cells[stamp]), reading(cells[place], name)) for cells in lines]
@@ -97,15 +97,15 @@ def wide(text: str, name: str) -> Series:
 
 
 def _by_clock(walls: Sequence[int], by_column: Sequence[int]) -> list[int | None]:
-    """Instants of one series' stamps; `by_column` are those that the column of the clock's name makes of them.
+    """Return the times of one series' stamps. `by_column` has the times according to the column of the clock's name.
 
-    In the repeated hour the column decides if it names both passes, or is right in the rest of the file; else the
-    order.
+    In the repeated hour the column decides if it names both passes, or is right in the rest of the file. Otherwise the
+    order decides.
     """
     doubtful = repeated(walls, TZ)
     try:
         placed = instants(walls, TZ)
-    except FeedChanged:  # a stamp in the hour that spring skips: only the column can mean something by it
+    except FeedChanged:  # for a stamp in the hour that spring skips, only the column gives a time
         return list(by_column)
     if not doubtful:
         return placed
@@ -116,7 +116,7 @@ def _by_clock(walls: Sequence[int], by_column: Sequence[int]) -> list[int | None
 
 
 def placed(rows: Rows, walls: Series) -> Series:
-    """Instants for wall-clock stamps; readings of a repeated hour that the order does not place are dropped."""
+    """Return times for wall-clock stamps. Readings of a repeated hour with an ambiguous order are dropped."""
     return _series_of(rows, instants(walls.ts, TZ), walls.values)
 
 
@@ -130,7 +130,7 @@ def _series_of(rows: Rows, placed: Sequence[int | None], values: Sequence[float]
 
 
 def settled(rows: Rows, ends: Series) -> Series:
-    """Without the advisory quarter hours that a running day's real-time file closes with.
+    """Return the series without the advisory quarter hours at the end of a current day's real-time file.
 
     A quarter hour right before them may be either, and counts as advisory: five minutes later it is a price.
     """
@@ -153,20 +153,20 @@ def _header(text: str) -> list[str]:
 
 
 def _series(text: str, lines: Sequence[str], stamp: str, name: str, value: str) -> dict[str, Series]:
-    """Series by name, stamped with wall seconds; an empty cell is no reading."""
+    """Return series by name, stamped with wall seconds. An empty cell is a missing reading."""
     return {own: series for own, (series, _) in _clocked(text, lines, stamp, name, value, "").items()}
 
 
 def _clocked(
     text: str, lines: Sequence[str], stamp: str, name: str, value: str, clock: str
 ) -> dict[str, tuple[Series, list[int]]]:
-    """The same, each with its instants by the column `clock` (EDT, EST); none without that column."""
+    """Return series by name, each with its times by the column `clock` (EDT, EST), if there is such a column."""
     header = _header(text)
     texts = [stamp, name, *filter(None, [clock])]
     columns(header, *texts, value)
     if not lines:
         return {}
-    # Texts as dictionaries: a file has 300 stamps and 5000 lines.
+    # Texts are dictionaries: a file has 300 stamps and 5000 lines.
     types = {**dict.fromkeys(texts, arrow_csv.TEXT), value: pa.float64()}
     read = arrow_csv.read("not CSV", "\n".join(lines).encode(), header, types)
     read = read.filter(read.column(value).is_valid())
@@ -186,7 +186,7 @@ def _clocked(
 
 
 def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:
-    """What each text of a column means: asked once for each that differs."""
+    """Return the meaning of each text of a column, computed once per distinct text."""
     texts = read.column(column).combine_chunks()
     meanings: Ints = np.array([meaning(text) for text in texts.dictionary.to_pylist()], np.int64)
     mapped: Ints = meanings[texts.indices.to_numpy()]
@@ -194,7 +194,7 @@ def _mapped(read: pa.Table, column: str, meaning: Callable[[str], int]) -> Ints:
 
 
 def _behind(name: str) -> int:
-    """Seconds that a named clock is behind UTC. Raises FeedChanged."""
+    """Return the seconds that a named clock is behind UTC. Raises FeedChanged."""
     if name.strip() not in _BEHIND:
         raise FeedChanged(f"unknown time zone {name[:20]!r}")
     return _BEHIND[name.strip()]

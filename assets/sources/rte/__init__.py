@@ -1,10 +1,10 @@
-"""RTE, the French system operator: demand, mix and net import (`eco2mix`), and day-ahead prices of seven areas.
+"""Serve RTE, the French system operator: demand, mix and net import (`eco2mix`), and day-ahead prices of seven areas.
 
 Traps:
-- Market prices count hours of Paris from 0. `DL` is Germany and Luxembourg; `DE` is void. `IT` is one zone by all
-  signs, not proved to be ours. How a day of 23 or 25 hours looks is unknown: a count that its civil day does not have
-  is refused.
-- Market prices are EPEX SPOT's as RTE shows them, on unsettled terms: withheld.
+- Market prices count hours of Paris from 0. `DL` is Germany and Luxembourg; `DE` is void. `IT` is apparently a single
+  zone, but not proved to be a covered one. The format of a day of 23 or 25 hours is unknown, so a count that does not
+  fit the civil day is rejected.
+- Market prices are EPEX SPOT's as RTE shows them, on unsettled terms, so they are withheld.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from warehouse.rows.schema import Rows
 PRICE_HOST = "eco2mix.rte-france.com"
 AREAS = {"AT": "AT", "BE": "BE", "CH": "CH", "DL": "DE-LU", "ES": "ES", "FR": "FR", "NL": "NL"}
 PERIMETERS = Members("area", Metric.PRICE, AREAS | dict.fromkeys(("DE", "GB", "IT", "PT"), ""))
-"""Those that are none of our zones are empty."""
+"""Areas outside the covered zones are empty."""
 _RESOLUTIONS = {900: "15m", 3600: "1h"}
 
 
 def parse_price(body: bytes, request: Request) -> Rows:
-    """`price` rows of our zones, EUR/MWh, civil day by civil day."""
+    """Return `price` rows of the covered zones, EUR/MWh, by civil day. Raises FeedChanged, NotPublished."""
     rows, areas, root = Rows(), set(), xml_of(body)
     if local(root) != "liste":
         raise FeedChanged(f"the root is {local(root)[:40]!r}, not 'liste'")
@@ -78,7 +78,7 @@ def _add_day(rows: Rows, zone: str, day: MarketDay, series: etree._Element) -> N
 
 
 def price_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """All areas in one request, up to a month a request; both dates included."""
+    """Return requests for all areas, up to a month each, with both dates included."""
     return [
         Request(
             "rte.market_price",

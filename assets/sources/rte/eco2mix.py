@@ -1,17 +1,18 @@
-"""eco2mix by the API of ODRÉ: demand, net import and mix of France.
+"""Parse eco2mix from the API of ODRÉ: demand, net import and mix of France.
 
 Traps:
-- `date_heure` is the interval's start, with its offset; records come in any order. `ech_physiques` is net import as it
-  stands; `ech_comm_*` are commercial. A value may be a string, and null in quarter hours to come.
-- Records move to a data set of half hours after three to six months: there `consommation` is null at :15 and :45, and
-  an hour may come twice with the same value. What has moved is no longer in the real-time set, and nothing says when.
-- The records stand in `results` (API 2.1) or below `fields` of `records` (API 1).
+- `date_heure` is the interval's start, with its offset, and records are unordered. `ech_physiques` is already net
+  import; `ech_comm_*` are commercial. A value may be a string, and null in future quarter hours.
+- Records move to a data set of half hours after three to six months. There `consommation` is null at :15 and :45, and
+  an hour may be repeated with the same value. Moved records are no longer in the real-time set, and no field gives the
+  date of the move.
+- The records are in `results` (API 2.1) or below `fields` of `records` (API 1).
 - `hydraulique` contains the turbines of pumped storage, and `hydraulique`, `eolien` and `bioenergies` are totals of
-  columns beside them: the parts are read, never both. `gaz` and `fioul` are read as totals.
-- `pompage` and `stockage_batterie` are zero or negative as they stand.
-- The consolidated data set lacks the columns of batteries and of wind on land and at sea, and a `select` of a column
-  that a data set lacks is refused with 400: each data set has its own `select`. In the real-time set these columns are
-  "ND" until late in 2022. A response without any value of the parts of wind has no row of wind, and no estimate.
+  columns beside them. The parts are read, never both. `gaz` and `fioul` are read as totals.
+- `pompage` and `stockage_batterie` are already zero or negative.
+- The consolidated data set lacks the columns of batteries and of wind on land and at sea. A `select` of a missing
+  column returns 400, so each data set has its own `select`. In the real-time set these columns are "ND" until late in
+  2022. A response without any value of the parts of wind has no row of wind, and no estimate.
 - `taux_co2` is g/kWh of French generation, in whole grams; 0 is a value.
 - Responses that were archived before the mix was requested have no columns of it, and no mix rows.
 """
@@ -37,7 +38,7 @@ TZ = "Europe/Paris"
 REAL_TIME, CONSOLIDATED = "eco2mix-national-tr", "eco2mix-national-cons-def"
 PAGE = 100
 CONSOLIDATED_AFTER = 275
-"""Days after which a day is in the consolidated set for certain: nine months."""
+"""Days after which a day is certain to be in the consolidated set: nine months."""
 QUARTER = 900
 NAMES = ("date_heure", "perimetre")
 METRICS = {"consommation": Metric.DEMAND, "ech_physiques": Metric.INTERCHANGE}
@@ -56,10 +57,10 @@ FUELS = {
     "bioenergies_biogaz": Fuel.BIOMASS,
     "bioenergies_dechets": Fuel.WASTE,
 }
-"""Columns of both data sets. `eolien` is read only to see that there is wind: its parts alone have rows."""
+"""Columns of both data sets. `eolien` only shows that there is wind: only its parts have rows."""
 PARTS_OF_WIND = {"eolien_terrestre": Fuel.WIND_ONSHORE, "eolien_offshore": Fuel.WIND_OFFSHORE}
 REAL_TIME_FUELS = PARTS_OF_WIND | {"destockage_batterie": Fuel.BATTERY, "stockage_batterie": Fuel.BATTERY}
-"""Columns of the real-time data set alone."""
+"""Columns of the real-time data set only."""
 CARBON = "taux_co2"
 NO_READING = ("ND", "-")
 
@@ -68,7 +69,7 @@ By = Mapping[str, Mapping[int, float]]
 
 
 def parse_eco2mix(body: bytes, request: Request) -> Rows:
-    """Return demand, interchange and mix of France in MW, and its carbon intensity, where there is a value."""
+    """Return demand, interchange and mix of France in MW, and its carbon intensity, if they have values."""
     columns = _columns(json_of(body))
     rows = Rows()
     for name, metric in METRICS.items():
@@ -83,7 +84,7 @@ def parse_eco2mix(body: bytes, request: Request) -> Rows:
 
 
 def _extend_mix(rows: Rows, columns: By) -> None:
-    """Add the mix; an interval's fuels share the resolution of the whole mix."""
+    """Add the mix. An interval's fuels share the resolution of the whole mix."""
     in_parts = any(columns[name] for name in PARTS_OF_WIND)
     fuels = {name: fuel for name, fuel in (FUELS | REAL_TIME_FUELS).items() if not in_parts or name != "eolien"}
     resolution = _resolution_or_drop(rows, {ts for name in fuels for ts in columns[name]})
@@ -119,7 +120,7 @@ def _require_france(record: dict[str, Any]) -> None:
 
 
 def _resolution_or_drop(rows: Rows, values: Collection[int]) -> str:
-    """Return the resolution of some intervals; "" if it cannot be told: they are counted as dropped."""
+    """Return the resolution of some intervals. If it is unknown, return "" and count them as dropped."""
     resolution = _resolution(values)
     if not resolution and values:
         rows.dropped["too few values to tell quarter hours from half hours"] += len(values)
@@ -127,14 +128,14 @@ def _resolution_or_drop(rows: Rows, values: Collection[int]) -> str:
 
 
 def _resolution(values: Collection[int]) -> str:
-    """Quarter hours where one has a value, half hours where one without lies between two with; else unknown."""
+    """Return "15m" if a quarter past or to has a value, "30m" if two values are half an hour apart, else ""."""
     if any(ts % (2 * QUARTER) for ts in values):
         return "15m"
     return "30m" if any(ts + 2 * QUARTER in values for ts in values) else ""
 
 
 def _records(answer: Any) -> Iterator[dict[str, Any]]:
-    """The records of either version of the API. Raises NotPublished for none."""
+    """Yield the records of either version of the API. Raises NotPublished without records, FeedChanged."""
     if isinstance(answer, dict) and "results" in answer:
         records = member(answer, "results", list)
     else:

@@ -1,6 +1,6 @@
-"""Southwest Power Pool, eastern balancing area: prices, load and interchange.
+"""Serve Southwest Power Pool, eastern balancing area: prices, load and interchange.
 
-Every stamp is read from the GMT columns, which have no repeated hour. Files that are not there yet answer 404 with an
+Every stamp is read from the GMT columns, which have no repeated hour. Files that are not ready yet return 404 with an
 empty body.
 """
 
@@ -35,7 +35,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 
 HUB = "SPPSOUTH_HUB"
 WESTERN_NEIGHBOURS = frozenset({"aps", "pace", "bhba"})
-"""The western area's tie flows call their columns SPP as well; its neighbours give it away."""
+"""Neighbours that identify the western area's tie flows, whose columns are called SPP as well."""
 
 PRICE = SeriesKey(ZONE, Metric.PRICE, "USD/MWh", "5m")
 DAY_AHEAD = SeriesKey(ZONE, Metric.PRICE_DAY_AHEAD, "USD/MWh", "1h")
@@ -45,7 +45,7 @@ INTERCHANGE = SeriesKey(ZONE, Metric.INTERCHANGE, "MW", "5m")
 
 
 def parse_lmp_rt(body: bytes, request: Request) -> Rows:
-    """`price` rows of the south hub, from the file of an interval or of a day. Raises FeedChanged, NotPublished."""
+    """Return `price` rows of the south hub, from the file of an interval or a day. Raises FeedChanged, NotPublished."""
     rows = Rows()
     starts, values = _prices(rows, body, FIVE)
     ends = {start + FIVE for start in starts}
@@ -56,9 +56,9 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def parse_lmp_da(body: bytes, request: Request) -> Rows:
-    """`price_day_ahead` rows of the south hub. Raises FeedChanged, NotPublished.
+    """Return `price_day_ahead` rows of the south hub. Raises FeedChanged, NotPublished.
 
-    The real-time file of an interval that ends on the hour has the same columns: a day has more than one interval.
+    The real-time file of an interval that ends on the hour has the same columns, but a day has more than one interval.
     """
     rows = Rows()
     starts, values = _prices(rows, body, HOUR)
@@ -81,7 +81,10 @@ def _prices(rows: Rows, body: bytes, step: int) -> Columns:
 
 
 def parse_load_hourly(body: bytes, request: Request) -> Rows:
-    """As `parse_load`, and the `demand_forecast` rows (MTLF) of a mid-term file: a week from when it was written."""
+    """Return the rows of `parse_load`, and the `demand_forecast` rows (MTLF) of a mid-term file.
+
+    The forecast covers a week from when the file was written.
+    """
     rows, sheet = parse_load(body, request), Sheet(body)
     if "averagedactual" not in sheet.names:
         return rows
@@ -96,7 +99,7 @@ def parse_load_hourly(body: bytes, request: Request) -> Rows:
 
 
 def parse_load(body: bytes, request: Request) -> Rows:
-    """`demand` rows: five minutes of chart or short-term file, hours of a mid-term file.
+    """Return `demand` rows: five minutes from a chart or short-term file, hours from a mid-term file.
 
     Raises FeedChanged, NotPublished.
     """
@@ -118,10 +121,10 @@ def parse_load(body: bytes, request: Request) -> Rows:
 
 
 def _whole_hours(rows: Rows, starts: list[int], values: list[float]) -> Columns:
-    """Without the part of an hour that the chart of 24 hours begins with.
+    """Return the columns without the partial hour at the beginning of the chart of 24 hours.
 
-    An hourly mean that overlaps five-minute rows is not served: the rows of half an hour would hide the other half. A
-    running service has them from earlier charts.
+    An hourly mean that overlaps five-minute rows is not served, so the rows of half an hour would hide the other half.
+    A running service has them from earlier charts.
     """
     first = min(starts, default=0)
     whole = -(-first // HOUR) * HOUR
@@ -131,10 +134,10 @@ def _whole_hours(rows: Rows, starts: list[int], values: list[float]) -> Columns:
 
 
 def _finished(rows: Rows, starts: list[int], values: list[float], written: int | None) -> Columns:
-    """The hours that were over when the file was written: a later one's value is the mean of a part of it.
+    """Return the hours that were over when the file was written: a later value is the mean of a part of its hour.
 
-    Until 2026-09-24 a file also held the hour that began as it was written; since then it ends with the one before.
-    Where the file's name is not known, the newest hour may be either and is left out.
+    Until 2026-09-24 a file also contained the hour that began as it was written. Since then it ends with the previous
+    hour. If the file's name is not known, the newest hour may be either and is left out.
     """
     if any(start % HOUR for start in starts):
         raise FeedChanged("a value ends within the hour")
@@ -143,7 +146,7 @@ def _finished(rows: Rows, starts: list[int], values: list[float], written: int |
 
 
 def parse_interchange(body: bytes, request: Request) -> Rows:
-    """`interchange` rows of the five-minute instants, + into the area (there a minus).
+    """Return `interchange` rows of the five-minute instants, + into the area (the reverse of SPP's sign).
 
     Raises FeedChanged, NotPublished.
     """
@@ -167,7 +170,7 @@ def parse_interchange(body: bytes, request: Request) -> Rows:
 
 
 _ON_GRID = re.compile(rb'"?\d{4}-\d\d-\d\d[T ]\d\d:\d[05](:00)?[^\d:]')
-"""The stamp of a whole five-minute instant: of 1440 lines a day, 288 are read any further."""
+"""The stamp of a whole five-minute instant: of 1440 lines per day, only 288 are read further."""
 
 
 SOURCE = Source(

@@ -1,7 +1,7 @@
-"""Where SPP's files lie: charts of the running days, a file an interval, a day or a month before. No parsing here.
+"""Build the requests to SPP: charts of the current days; before them a file per interval, day or month.
 
-Names of files are stamped with local time by the interval's end. A stamp is the wall clock as the interval leaves it:
-both passes of the repeated autumn hour end at 02:00, and the files of the second pass (0105..0200) carry a `d`.
+Names of files are stamped with local time by the interval's end. A stamp is the wall clock at the end of the interval.
+Both passes of the repeated autumn hour end at 02:00, and the files of the second pass (0105..0200) carry a `d`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ ZONE = "US-SPP"
 TZ = "America/Chicago"
 HOST = "portal.spp.org"
 IN_TURN = 6
-"""Older intervals of the running day that each poll asks for besides: within four hours every missed one is there."""
+"""The number of older intervals of the current day that each poll also requests. Within four hours all are fetched."""
 DAILY_AFTER = 5
-"""Days until the file of a day's real-time prices is there (https://github.com/gridstatus/gridstatus/issues/667)."""
+"""Days until the file of a day's real-time prices exists (https://github.com/gridstatus/gridstatus/issues/667)."""
 AREAS_PARTED = (2026, 3)
 """The first month whose tie flows name their area."""
 _HOURLY = re.compile(r"OP-MTLF-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(d?)\.csv", re.ASCII)
@@ -30,7 +30,7 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file an interval: of a running day the newest ones and some older ones in turn, of a past one all."""
+    """Return a request per interval: the newest and some older ones of a current day in turn, and all of a past day."""
     ends = sorted({end for day in days for end in _interval_ends(day, now)})
     return [
         _file("spp.lmp_rt", "rtbm-lmp-by-location", interval(end - FIVE, end), local_date(end - FIVE, TZ))
@@ -42,7 +42,7 @@ def _interval_ends(day: MarketDay, now: int) -> list[int]:
     every = range(day.start + FIVE, day.end + FIVE, FIVE)
     if age(day, now) > 0:
         return list(every)
-    newest = now // FIVE * FIVE - FIVE  # a file is out some minutes after its interval
+    newest = now // FIVE * FIVE - FIVE  # a file is published some minutes after its interval
     turn = newest // FIVE % -(-len(every) // IN_TURN) * IN_TURN
     return [end for end in every[turn : turn + IN_TURN] if end < newest] + list(
         range(newest - 2 * FIVE, newest + FIVE, FIVE)
@@ -50,7 +50,7 @@ def _interval_ends(day: MarketDay, now: int) -> list[int]:
 
 
 def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file of 40 MB for each day that is long enough over."""
+    """Return a request for one file of 40 MB per day that is old enough."""
     return [
         _file("spp.lmp_rt_daily", "rtbm-lmp-by-location", daily(d.day), d.day)
         for d in days
@@ -59,23 +59,23 @@ def lmp_rt_daily_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 def lmp_da_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """One file a day."""
+    """Return a request for one file per day."""
     return [_file("spp.lmp_da", "da-lmp-by-settlement-location", day_ahead(d.day), d.day) for d in days]
 
 
 def load_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The chart of the last 24 hours."""
+    """Return the request for the chart of the last 24 hours."""
     return _chart("spp.load", "load-forecast", days, now)
 
 
 def load_hourly_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The file of the midnight after a day, which holds the day whole; for a running day the newest one."""
+    """Return the requests for the file of the midnight after each past day, or the newest file of the current day."""
     hours = [(d.day, d.end if age(d, now) > 0 else (now - 15 * 60) // HOUR * HOUR) for d in days]
     return [_file("spp.load_hourly", "mtlf-vs-actual", hourly(hour), day) for day, hour in hours]
 
 
 def interchange_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """The chart of two days for today and yesterday, a file a month before."""
+    """Return the request for the chart of today and yesterday, and a request per earlier month."""
     old = months([d for d in days if age(d, now) > 1])
     files = [_file("spp.interchange", "historical-tie-flow", monthly(m[0].year, m[0].month), *m) for m in old]
     return _chart("spp.interchange", "interchange-trend", days, now) + files
@@ -95,29 +95,29 @@ def _file(feed: str, product: str, path: str, *days: date) -> Request:
 
 
 def interval(start: int, end: int) -> str:
-    """Real-time prices of one interval; its folder is that of the day it starts on."""
+    """Return the path of the real-time prices of one interval. Its folder is the day on which the interval starts."""
     on = local_date(start, TZ)
     return f"/{on:%Y/%m}/By_Interval/{on:%d}/RTBM-LMP-SL-{_stamp(end)}.csv"
 
 
 def daily(day: date) -> str:
-    """Real-time prices of one day."""
+    """Return the path of the real-time prices of one day."""
     return f"/{day:%Y/%m}/By_Day/RTBM-LMP-DAILY-SL-{day:%Y%m%d}.csv"
 
 
 def day_ahead(day: date) -> str:
-    """Day-ahead prices of one day."""
+    """Return the path of the day-ahead prices of one day."""
     return f"/{day:%Y/%m}/By_Day/DA-LMP-SL-{day:%Y%m%d}0100.csv"
 
 
 def hourly(hour: int) -> str:
-    """The mid-term load file written as an hour begins."""
+    """Return the path of the mid-term load file that is written when an hour begins."""
     stamp = _stamp(hour)
     return f"/{stamp[:4]}/{stamp[4:6]}/{stamp[6:8]}/OP-MTLF-{stamp}.csv"
 
 
 def written_at(path: str) -> int | None:
-    """The instant that a mid-term load file's name states; None for any other name. Raises FeedChanged for no time."""
+    """Return the time in a mid-term load file's name, or None for any other name. Raises FeedChanged for a bad time."""
     match = _HOURLY.search(path)
     if match is None:
         return None
@@ -130,7 +130,7 @@ def written_at(path: str) -> int | None:
 
 
 def monthly(year: int, month: int) -> str:
-    """Tie flows of one month, minute by minute."""
+    """Return the path of the tie flows of one month, minute by minute."""
     area = "SPP_" if (year, month) >= AREAS_PARTED else ""
     return f"/TieFlows_{area}{_MONTHS[month - 1]}{year}.csv"
 
