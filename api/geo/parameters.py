@@ -155,7 +155,7 @@ OFFSET = whole("offset", "Number of features to skip.", 0, 1_000_000, 0)
 
 
 def _instants(text: str) -> str:
-    """Return `text` if it is a time, a date, or an ascending interval with at most one open end. Raises ValueError."""
+    """Return `text` if it is a time, a date, or an ascending interval, also with an open end. Raises ValueError."""
     ends, instants = text.replace(" ", "+").upper().split("/"), []  # in a query, a plus becomes a space
     with suppress(ValueError, TypeError):
         for place, end in enumerate(ends):

@@ -100,7 +100,7 @@ function atRest(chart) {
 }
 
 /** Draws lines over time into `place`. `lines`: [{id, label, kind, unit, points: [[ts, value]]}]; a forecast is dashed, in the
- *  colour of its zone; two units get an axis each. `shade`: {start, end} of a block that stands out. */
+ *  colour of its zone; two units have an axis each. `shade`: {start, end} of a highlighted block. */
 export function drawLines(place, { tz, lines, said, now, shade }) {
   const { opts, data } = linesAs(widthOf(place), { tz, lines, now, shade });
   return put(place, opts, data, said);
@@ -124,7 +124,7 @@ function linesAs(width, { tz, lines, now, shade }) {
   const colours = coloursOf(lines);
   const data = [stamps, ...lines.map((line) => {
     const known = new Map(line.points);
-    // Where another line has finer steps, a value stands until its own step is over.
+    // If another line has finer steps, a value is shown until its own step ends.
     return stamps.map((ts) => known.get(ts) ?? (line.step ? known.get(ts - (ts % line.step)) : null) ?? null);
   })];
   const series = lines.map((line, i) => ({

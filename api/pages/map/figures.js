@@ -27,7 +27,7 @@ export function ofHour(properties, hours, metric, ts, now) {
 /** Returns [start, value] pairs of a series of means; null values stay null. */
 export const points = ({ start, step, values }) => values.map((value, i) => [start + i * step, value]);
 
-/** Returns the block of `length` hours with the lowest mean from `now` on; null if too few hours are known. */
+/** Returns the block of `length` hours with the lowest mean, from the current hour; null if too few hours are known. */
 export function cheapest(means, now, length) {
   const ahead = points(means).filter(([ts]) => ts + means.step > now);
   let best = null;
@@ -40,7 +40,7 @@ export function cheapest(means, now, length) {
   return ahead.length >= 2 * length ? best : null;
 }
 
-/** Returns until when values are known from `now` on without a gap; null if nothing after the current hour is known. */
+/** Returns the end of the known values from the current hour, up to a gap; null if only the current hour is known. */
 export function knownUntil(means, now) {
   let until = now;
   for (const [ts, value] of points(means)) {

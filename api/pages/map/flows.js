@@ -1,9 +1,9 @@
-// Which way the power flows: the newest flow of each border, joined to the lines by `link`, else by the pair of zones.
+// Draws the newest flow of each border on the lines, matched by `link`, otherwise by the pair of zones.
 
 import { el } from './dom.js';
 import { number, time } from './words.js';
 
-/** The flow on a line, {mw, from, to, ts, whole}; `whole`: the border's total, which several lines may share. Null where none is published. */
+/** Returns the flow on a line, {mw, from, to, ts, whole}, or null if none is published. `whole` marks the total of a border. */
 export function flowOn(line, rows) {
   const own = rows.find((row) => row.link === line.id);
   const border = rows.find((row) => !row.link && [line.from, line.to].includes(row.zone) && [line.from, line.to].includes(row.counterparty));
@@ -16,7 +16,7 @@ export function flowOn(line, rows) {
 
 const SHORTEST = { sparse: 22, dense: 14 };
 
-/** A path over a land border is a few pixels long: it is drawn straight and as long as an arrow has to be. */
+/** Returns a path long enough for an arrow. A path over a land border has few pixels, so it becomes a longer straight line. */
 function legible(map, path) {
   const [from, to] = [path[0], path.at(-1)].map((end) => map.latLngToLayerPoint(end));
   const length = from.distanceTo(to);
@@ -27,7 +27,7 @@ function legible(map, path) {
   return [middle.subtract(half), middle.add(half)].map((point) => map.layerPointToLatLng(point));
 }
 
-/** Draws every line, in the direction of its flow where one is known. */
+/** Draws every line, in the direction of its flow if it is known. */
 export function draw(features, rows, panes, clockOf) {
   const layers = [];
   const renderers = new Map();
@@ -45,7 +45,7 @@ export function draw(features, rows, panes, clockOf) {
     const halo = L.polyline(path, { ...shared, className: 'flow-halo', weight: weight + 2.4, interactive: false }).addTo(map);
     const drawn = L.polyline(path, { ...shared, className: moving ? 'flow moving' : 'flow', weight });
     map.on('zoomend', () => { for (const part of [halo, drawn]) part.setLatLngs(shape()); });
-    // Leaflet makes a new element each time that a layer is shown.
+    // Leaflet creates a new element each time a layer is shown.
     drawn.on('add', () => mark(drawn.getElement(), line, moving ? flow : null));
     drawn.bindTooltip(() => tip(line, flow, clockOf), { sticky: true, className: 'tip', opacity: 1 }).addTo(map);
     layers.push([map, halo], [map, drawn]);
@@ -53,7 +53,7 @@ export function draw(features, rows, panes, clockOf) {
   return layers;
 }
 
-/** Direction and name of a drawn line. Lines are no tab stops: the panel of a zone lists its borders. */
+/** Marks a line with its direction and name. Lines are not tab stops, because the panel of a zone lists its borders. */
 function mark(path, line, flow) {
   path.dataset.line = line.id;
   path.setAttribute('tabindex', '-1');

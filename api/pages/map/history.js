@@ -1,4 +1,4 @@
-// Draws the chart of a panel: a zone's history and what is known ahead, beside another zone's, over a period.
+// Draws the chart of a panel: a zone's history and known future values, next to those of another zone, over a period.
 
 import * as api from './api.js';
 import { drawLines, drawn } from './chart.js';
@@ -21,7 +21,7 @@ const download = () => api.part('download');
 const isAhead = (means, now) => Boolean(means) && points(means).filter(([ts, value]) => ts > now && value !== null).length > 3;
 const knowsAhead = (own, now) => [own.hours, own.day_ahead, own.forecast].some((means) => isAhead(means, now));
 
-/** Returns the span that can be shown: a week in place of the future if nothing of it is known. */
+/** Returns the period that can be shown: a week instead of the future if no future values are known. */
 export function spanShown(view, body, now) {
   const own = body.metrics[view.metric];
   if (view.span === 'ahead') return own && knowsAhead(own, now) ? 'ahead' : '7d';
@@ -87,7 +87,7 @@ function datesOf(view, now) {
   return [view.from ?? dayOf(now - 6 * DAY), view.to ?? dayOf(now)].sort();
 }
 
-/** Returns what is known ahead by the rule of `/v1/windows`: prices of the auction, else the operator's forecast. */
+/** Returns known future values by the rule of `/v1/windows`: prices of the auction, otherwise the operator's forecast. */
 function aheadOf(own, metric) {
   if (metric === 'price') return own.day_ahead ?? own.forecast ?? own.hours;
   return metric === 'carbon' ? own.forecast : null;
@@ -141,7 +141,7 @@ async function linesOfZone(view, zone, body, now) {
     const known = means ? within(points(means), start, end) : [];
     if (known.length) lines.push({ ...shared, label: `${zone.name}, ${name}`, points: known, exact: false, step: means.step, ...more });
   };
-  // The free document holds a week of day-ahead prices: a longer line would look as if they had begun then.
+  // The free document has a week of day-ahead prices. In a longer chart, they would seem to start a week ago.
   if (start >= now - FREE_HOURLY_DAYS * DAY) add(own.day_ahead, 'day-ahead', { kind: 'actual', metric: 'price_day_ahead', hue: `${zone.id} day-ahead` });
   add(own.forecast, 'forecast', { kind: 'forecast' });
   return lines;

@@ -1,4 +1,4 @@
-// Lists all zones as a table that can be searched and sorted: what the map shows, for keyboards and screen readers too.
+// Lists all zones in a table that can be searched and sorted, with the map's values, also for keyboards and screen readers.
 
 import { byId, el, replace } from './dom.js';
 import { rankBar } from './panel.js';
@@ -12,7 +12,7 @@ const DIRECTIONS = { name: 'ascending', value: 'descending', rank: 'descending' 
 export const nextSort = (before, column) => (before === column ? `-${column}` : column);
 
 /** Fills the table by `sort`, zones without a value last, with the zones that match the search. Values are grouped by currency,
- *  and carbon intensities by basis, because they compare within one group only. */
+ *  and carbon intensities by basis, because they can be compared only within a group. */
 export function list(zones, metric, sort, figures, { now, missing }, onSelect) {
   const column = sort.replace('-', '');
   const turn = sort === column ? 1 : -1;

@@ -99,7 +99,7 @@ function showHour() {
   note();
 }
 
-/** Returns whose carbon intensities these are: published values and estimates follow different definitions. */
+/** Returns which carbon intensities are estimates, because estimates and published values follow different definitions. */
 function basisOf(metric) {
   if (metric !== 'carbon') return '';
   const published = [...data.figures].filter(([, figure]) => figure.basis === 'published').map(([id]) => id).sort();
@@ -121,14 +121,14 @@ function note() {
   byId('zones-note').textContent = parts.join(' ');
 }
 
-/** Returns what the values of an hour ahead are. */
+/** Returns a description of the values of a future hour. */
 function whatIsAhead() {
   const expected = [...data.figures.values()].filter((figure) => figure.expected).length;
   if (view.metric !== 'price') return `${nameOf(view.metric)}: operator forecasts (dashed)`;
   return expected ? 'Auction prices, and operator forecasts (dashed)' : 'Auction prices';
 }
 
-/** Fetches the free documents and shows them, or shows what went wrong and tries again later. */
+/** Fetches the free documents and shows them, or shows the error and tries again later. */
 async function refresh() {
   clearTimeout(timer);
   const asked = (turn += 1);
@@ -183,7 +183,7 @@ function show(live) {
   if (view.plants) showPlants(true);
 }
 
-/** Fills the open panel again: always its headline, its charts if their values may have changed. */
+/** Fills the open panel again: always its headline, and its charts if their values may have changed. */
 function refill() {
   showHeadline();
   if (!key.stored() || Date.now() - data.filled > EXACT_EVERY) fill();

@@ -1,4 +1,4 @@
-// Three maps, one a continent, so that small zones are large enough to touch. Which colour means what is not here.
+// Draws three maps, one per continent, so that small zones are large enough to touch. Other files choose the colours.
 
 import { el } from './dom.js';
 import { NO_FIGURE } from './scale.js';
@@ -9,16 +9,16 @@ const REGIONS = {
   australia: { name: 'Australia', bounds: [[-43.8, 129], [-10.2, 153.8]] },
 };
 
-// Pixels by which labels of small neighbours make room for each other; that of DK-1 stands in the sea, free of lines.
+// Pixels by which labels of small neighbours make room for each other. The label of DK-1 is in the sea, away from lines.
 const NUDGES = { 'US-NYISO': [-17, -2], 'US-ISONE': [15, 2], BE: [-3, 4], NL: [3, -5], 'DK-1': [34, 12], 'AU-TAS': [0, 3] };
-// Where the zones east of DK-1 are drawn, its label stands in the other sea.
+// If the zones east of DK-1 are drawn, its label is in the sea to the west.
 const AMONG_NEIGHBOURS = {
   'DK-1': [-30, 2], 'DK-2': [10, 6], 'SE-4': [6, -4], 'NO-1': [4, -6], SK: [4, -4], HU: [5, 2], SI: [-4, 2], HR: [13, 9], RS: [2, 4],
   'IT-CNO': [-6, -2], 'IT-CSO': [-4, 0], 'IT-SO': [6, -4], 'IT-CAL': [12, 4], PT: [-6, 4],
 };
-// Pixels by which labels may reach into each other before one of them gives way.
+// Pixels by which labels may overlap before one of them is shortened or hidden.
 const MAY_OVERLAP = 2;
-// A map of more zones has smaller labels and arrows.
+// A map with more zones than this has smaller labels and arrows.
 const DENSE = 30;
 
 function regionOf(country) {
@@ -26,7 +26,7 @@ function regionOf(country) {
 }
 
 export class Panes {
-  /** `onSelect(zone)` is called for a click, Enter or Space on a zone; `tip(zone)` gives its tooltip. */
+  /** `onSelect(zone)` is called for a click, Enter or Space on a zone; `tip(zone)` returns its tooltip. */
   constructor(onSelect, tip) {
     this.onSelect = onSelect;
     this.tip = tip;
@@ -35,7 +35,7 @@ export class Panes {
     this.maps = new Map(Object.entries(REGIONS).map(([id, region]) => [id, pane(id, region, () => this.arrange())]));
   }
 
-  /** The countries around the zones. */
+  /** Draws the countries around the zones. */
   drawLand(collection) {
     for (const [id, map] of this.maps) {
       const features = collection.features.filter((feature) => feature.properties.region === id);
@@ -43,7 +43,7 @@ export class Panes {
     }
   }
 
-  /** The zones and their labels, each once. */
+  /** Draws the zones and their labels, each once. */
   drawZones(collection) {
     const added = collection.features.filter((feature) => !this.shapes.has(feature.id));
     const nudges = collection.features.some(({ id }) => id === 'DK-2') ? { ...NUDGES, ...AMONG_NEIGHBOURS } : NUDGES;
@@ -64,7 +64,7 @@ export class Panes {
     shape.bindTooltip(() => this.tip(feature.id), { sticky: true, className: 'tip', opacity: 1 });
   }
 
-  /** A zone is a button: by Tab, Enter and Space, and for screen readers. */
+  /** Makes a zone a button for Tab, Enter, Space and screen readers. */
   #reachable(path, id) {
     path.dataset.zone = id;
     path.setAttribute('role', 'button');
@@ -85,7 +85,7 @@ export class Panes {
     this.labels.set(feature.id, { body, value, map, at: L.latLng(lat, lon), nudge: L.point(right, down) });
   }
 
-  /** Shows the labels that have room: whole, else the value alone, else none. Every zone has a tooltip and a row in the list. */
+  /** Shows each label in full, only its value, or not at all, as there is room. Every zone has a tooltip and a row in the list. */
   arrange() {
     const taken = [];
     for (const { body, map, at, nudge } of this.labels.values()) {
@@ -111,7 +111,7 @@ export class Panes {
     const { body, value } = this.labels.get(id);
     value.textContent = text;
     body.classList.toggle('on-dark', dark);
-    // On the hatch, letters have the colours of the page.
+    // On a hatch, text has the colours of the page.
     body.classList.toggle('blank', fill === NO_FIGURE);
   }
 
@@ -125,7 +125,7 @@ export class Panes {
     }
   }
 
-  /** The map that a pair of coordinates [lon, lat] lies on. */
+  /** Returns the map that contains the coordinates [lon, lat]. */
   mapAt([lon]) {
     return this.maps.get(lon < -40 ? 'america' : lon > 100 ? 'australia' : 'europe');
   }
@@ -135,16 +135,16 @@ function overlap(a, b) {
   return Math.min(a.max.x, b.max.x) - Math.max(a.min.x, b.min.x) > MAY_OVERLAP && Math.min(a.max.y, b.max.y) - Math.max(a.min.y, b.min.y) > MAY_OVERLAP;
 }
 
-/** `onMove` is called when the scale has changed. */
+/** Creates the map of a region. `onMove` is called after the scale or the size changed. */
 function pane(id, region, onMove) {
   const bounds = L.latLngBounds(region.bounds);
   const map = L.map(id, {
     attributionControl: false, zoomSnap: 0.05, zoomDelta: 0.75, wheelPxPerZoomLevel: 140, maxZoom: 9,
     renderer: L.svg({ padding: 0.7 }), maxBounds: bounds.pad(0.45), maxBoundsViscosity: 0.8,
-    // One finger scrolls the page; two move the map.
+    // One finger scrolls the page, and two fingers move the map.
     dragging: !matchMedia('(pointer: coarse)').matches,
   });
-  // The zones are the tab stops: the container itself and Leaflet's panes are none.
+  // Only zones are tab stops, not the container or Leaflet's panes.
   map.getContainer().setAttribute('tabindex', '-1');
   map.getContainer().setAttribute('role', 'group');
   map.getContainer().setAttribute('aria-label', `Map of ${region.name}`);
@@ -169,7 +169,7 @@ function fitted(map, bounds) {
     map.setMinZoom(map.home - 0.4);
   };
   fit();
-  // The region with its labels in view, of zones beyond the default ones too.
+  // Extends the view to all labels, including those of additional zones.
   map.widen = (labels) => {
     map.isDense = [...labels.values()].filter((label) => label.map === map).length > DENSE;
     map.getContainer().classList.toggle('dense', map.isDense);

@@ -1,4 +1,4 @@
-// Numbers, times, ranks and refusals as text.
+// Formats numbers, times, ranks and errors as text.
 
 const METRICS = {
   price: { name: 'Price', label: 'per MWh' },
@@ -7,7 +7,7 @@ const METRICS = {
   carbon: { name: 'Carbon intensity', label: 'gCO₂/kWh' },
 };
 
-/** Returns what to show for a zone without a value of a metric: for one hour, or at all. */
+/** Returns the text for a zone without a value of a metric, in one hour or at any time. */
 export const absence = (zone, metric, at) => (at && zone[`${metric}_unit`] ? 'no data for this hour' : 'no data');
 export const nameOf = (metric) => METRICS[metric]?.name ?? metric;
 export const labelUnit = (metric) => METRICS[metric].label;
@@ -69,7 +69,7 @@ export function ago(ts, now) {
   return `${Math.round(seconds / 86400)} d ago`;
 }
 
-/** Returns what a refusal means to a reader of the page. `shown`: whether earlier data is on the screen. */
+/** Returns what an error means to a reader of the page. `shown`: whether earlier data is on the screen. */
 export function refusal(error, shown = false) {
   switch (error.status) {
     case 0: return `The service cannot be reached. ${again(shown)}`;
