@@ -1,1 +1,1 @@
-"""What Dagster runs by itself: jobs, schedules, sensors, and what it records."""
+"""Define what Dagster runs without a command: jobs, schedules and sensors, and what it records."""

@@ -1,7 +1,7 @@
-"""The sensor `alerts`: one message to EMDS_ALERT_WEBHOOK when an outage begins, one when it ends. None holds a secret.
+"""Define the sensor `alerts`, which posts to EMDS_ALERT_WEBHOOK when an outage starts and when it ends.
 
-A feed is out while it is late or down by its own timetable. A job is out from a failed run to its next successful one.
-No `from __future__ import annotations`: Dagster reads the annotations.
+Messages contain no secrets. A feed has an outage while it is late or down by its own timetable. A job has an outage
+from a failed run to its next successful run. No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
 import json
@@ -24,18 +24,18 @@ from warehouse.market.clock import iso
 
 POST_S = 10
 ASSET_JOB = "__ASSET_JOB"
-"""The job of every run that is launched from an asset's page."""
+"""The job name of every run that is launched from an asset's page."""
 _ENDED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE]
 
 
 @dataclass(slots=True)
 class Outages:
-    """What the webhook knows, kept as the sensor's cursor."""
+    """The state that the webhook knows, stored as the sensor's cursor."""
 
     seen_until: float
-    """Runs that ended later (Unix seconds) have not been looked at."""
+    """Runs that ended after this time (Unix seconds) have not been examined."""
     began: dict[str, int]
-    """The outages under way: feed or job -> when it began (Unix seconds)."""
+    """Outages in progress: feed or job -> start (Unix seconds)."""
 
 
 @dg.sensor(
@@ -45,14 +45,14 @@ class Outages:
     description="Sends a message to EMDS_ALERT_WEBHOOK when an outage of a feed or job starts and when it ends.",
 )
 def alerts(context: dg.SensorEvaluationContext, warehouse: dg.ResourceParam[PipelineContext]) -> dg.SkipReason:
-    """Look at the feeds' health, and at the runs that ended since the last look."""
+    """Check the feeds' health, and the runs that ended since the previous check."""
     webhook = PipelineSettings.from_environ(os.environ).alert_webhook
     if not webhook:
         return dg.SkipReason("EMDS_ALERT_WEBHOOK is not set")
     outages = Outages(**json.loads(context.cursor)) if context.cursor else Outages(time.time() - 60, {})
     try:
         outcome = f"{look(context.instance, warehouse, webhook, outages)} messages sent"
-    except requests.RequestException as error:  # the address may hold a token, which the error's text would repeat
+    except requests.RequestException as error:  # the URL may contain a token, which the error's text would repeat
         outcome = (
             f"EMDS_ALERT_WEBHOOK did not accept a message ({type(error).__name__}); it is sent again at the next check"
         )
@@ -61,9 +61,9 @@ def alerts(context: dg.SensorEvaluationContext, warehouse: dg.ResourceParam[Pipe
 
 
 def look(instance: dg.DagsterInstance, pipeline: PipelineContext, webhook: str, outages: Outages) -> int:
-    """Post what began and ended, and note it in `outages`; return how many messages were sent.
+    """Post the outages that started or ended, update `outages`, and return the number of messages sent.
 
-    Raises requests.RequestException where the webhook does not take one; those before it are noted.
+    Raises requests.RequestException if the webhook does not accept a message; messages before it stay noted.
     """
     sent = 0
     for record in _ended_runs(instance, outages.seen_until):
@@ -76,7 +76,7 @@ def look(instance: dg.DagsterInstance, pipeline: PipelineContext, webhook: str, 
 
 
 def _report(webhook: str, outages: Outages, job: str, failure: dict[str, Any] | None) -> bool:
-    """Post that an outage of a job or feed has begun or ended, if that is news. `failure`: None while all is well."""
+    """Post that an outage of a job or feed started or ended, if that is news. `failure` is None without a failure."""
     now, began = int(time.time()), outages.began.get(job)
     if (failure is None) == (began is None):
         return False
@@ -93,7 +93,10 @@ def _report(webhook: str, outages: Outages, job: str, failure: dict[str, Any] | 
 
 
 def _feeds(pipeline: PipelineContext) -> Iterator[tuple[str, str, str]]:
-    """Each configured feed that ever gave a row: `ok`, or its state in its worst zone or `unknown member`, and why."""
+    """Yield each configured feed that ever delivered a row, with its state and the reason.
+
+    The state is `ok`, that of its worst zone, or `unknown member`.
+    """
     for source in (source for source in pipeline.sources.values() if source.code in pipeline.configured):
         known = [one for one in health.load(pipeline.storage, source.code) if one.data_until]
         for feed in source.feeds:
@@ -111,7 +114,7 @@ def _ended_runs(instance: dg.DagsterInstance, since: float) -> list[dg.RunRecord
 
 
 def _failure(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, Any] | None:
-    """Return what a failed run's message says; None for a run that succeeded."""
+    """Return the fields of a failed run's message; None for a run that succeeded."""
     if run.status is not dg.DagsterRunStatus.FAILURE:
         return None
     kinds = {dg.DagsterEventType.STEP_FAILURE, dg.DagsterEventType.RUN_FAILURE}
@@ -128,14 +131,14 @@ def _failure(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, Any]
 
 
 def subject(run: dg.DagsterRun) -> str:
-    """Return what an outage is of: the job; of a run from an asset's page, its assets."""
+    """Return the subject of an outage: the job, or the assets of a run launched from an asset's page."""
     if run.job_name != ASSET_JOB:
         return run.job_name
     return ", ".join(sorted(key.to_user_string() for key in run.asset_selection or ()))
 
 
 def reason_of(event: dg.DagsterEvent) -> str:
-    """Return why a step failed: the failure's own description where it has one, else its first cause."""
+    """Return why a step failed: the failure's own description if there is one, else its first cause."""
     failure = event.step_failure_data
     if failure.user_failure_data is not None and failure.user_failure_data.description:
         return failure.user_failure_data.description

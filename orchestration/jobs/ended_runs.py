@@ -1,6 +1,6 @@
-"""Tell Dagster that the processes of runs are gone: `python -m orchestration.jobs.ended_runs cancel|fail|free`.
+"""Report to Dagster that the processes of runs have ended: `python -m orchestration.jobs.ended_runs cancel|fail|free`.
 
-Dagster learns of a run's end from its process, or from the code server that started it. Where both are gone the run
+Dagster learns of a run's end from its process or from the code server that started it. If both have ended, the run
 would count as started for hours.
 """
 
@@ -24,9 +24,9 @@ _ACTIVE = [*_STARTED, dg.DagsterRunStatus.CANCELING]
 
 
 def free_slots(instance: dg.DagsterInstance) -> int:
-    """Free the pool slots of every run that has ended or is unknown; return of how many runs.
+    """Free the pool slots of every run that has ended or is unknown, and return the number of these runs.
 
-    Dagster's daemon does so only a minute after it has seen the end of a run, and never for a run that was deleted.
+    Dagster's daemon does this only a minute after it saw a run end, and never for a deleted run.
     """
     storage = instance.event_log_storage
     holders = storage.get_concurrency_run_ids()
@@ -38,9 +38,9 @@ def free_slots(instance: dg.DagsterInstance) -> int:
 
 
 def fail_started(instance: dg.DagsterInstance) -> int:
-    """Fail every run that counts as started and has no process on this machine; return how many.
+    """Fail every run that counts as started but has no process on this machine, and return the number of failed runs.
 
-    Dagster retries each once. Their pool slots are free then.
+    Dagster retries each run once. Their pool slots are freed.
     """
     for run in instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.CANCELING])):
         if not _has_process(instance, run):
@@ -54,14 +54,14 @@ def fail_started(instance: dg.DagsterInstance) -> int:
 
 
 def _has_process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
-    """Return whether a process that a run has reported is alive."""
+    """Return whether any process that a run reported is alive."""
     entries = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ENGINE_EVENT)
     reported = ((entry.get_dagster_event().engine_event_data.metadata.get("pid"), entry.timestamp) for entry in entries)
     return any(_is_alive(str(pid.value), at) for pid, at in reported if pid)
 
 
 def _is_alive(pid: str, at: float) -> bool:
-    """Return whether a process that was alive at a time (Unix seconds) still is; the number may be another's by now."""
+    """Return whether the process with this ID at a time (Unix seconds) is still alive; the ID may have been reused."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -71,9 +71,10 @@ def _is_alive(pid: str, at: float) -> bool:
 
 
 def cancel_started(instance: dg.DagsterInstance) -> int:
-    """Mark the runs of the code server as being canceled, before their processes are stopped.
+    """Mark the runs of the code server as being cancelled, before their processes are stopped.
 
-    A backfill's runs are left: they fail at the next start and are retried, or their days would be left out.
+    Runs of a backfill are not marked: they fail at the next start and are retried. Otherwise their days would be
+    missing.
     """
     runs = instance.get_runs(dg.RunsFilter(statuses=_STARTED))
     started = [run for run in runs if OF_CODE_SERVER in run.tags and BACKFILL not in run.tags]
@@ -83,7 +84,7 @@ def cancel_started(instance: dg.DagsterInstance) -> int:
 
 
 def end_runs(how: str) -> None:
-    """`cancel` or `fail` the runs of this environment's Dagster, or `free` the slots of those that have ended.
+    """`cancel` or `fail` the runs of this environment's Dagster, or `free` the slots of ended runs.
 
     Runs in containers of their own continue.
     """

@@ -1,4 +1,4 @@
-"""The sensor `failed_runs`: counts failed runs by job for `/metrics`.
+"""Define the sensor `failed_runs`, which counts failed runs by job for `/metrics`.
 
 No `from __future__ import annotations`: Dagster reads the annotations.
 """

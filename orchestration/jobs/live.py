@@ -1,7 +1,7 @@
-"""Jobs that ask several publishers in one run: `live` every five minutes, `fill_gaps` once a day.
+"""Define the jobs that fetch from several publishers in one run: `live` every five minutes, `fill_gaps` once a day.
 
-Each publisher has a thread of its own, so that a slow one holds up no other; its turn file keeps it polite beside a
-backfill. What follows each feed is what a partition's own run does: `ingest_days`, events, documents. No
+Each publisher has its own thread, so that a slow publisher does not delay the others. Its rate-limit file also covers a
+simultaneous backfill. Each feed is followed by the steps of a partition's own run: `ingest_days`, events, documents. No
 `from __future__ import annotations`: Dagster reads the annotations.
 """
 
@@ -32,24 +32,24 @@ from warehouse.market.metrics import define
 
 LIVE, FILL_GAPS = "live", "fill_gaps"
 LIVE_MINUTES = 15
-"""Feeds that are asked so often or more are `live`; the others have partitioned jobs."""
+"""Feeds that are fetched at least this often are `live`; the others have partitioned jobs."""
 TICK = "emds/tick"
-"""The tag of a scheduled run: the instant it was scheduled for, by which feeds are due."""
+"""The tag of a scheduled run: its scheduled time, which decides which feeds are due."""
 LIVE_S, GAPS_S = 240.0, 3000.0
-"""Seconds after which a publisher's thread asks nothing more; the next run goes on."""
+"""Seconds after which a publisher's thread sends no more requests; the next run continues."""
 SETTLING_S = 7200
-"""So long after its end a market day is asked for at every tick; older days of the look-back once an hour."""
+"""A market day is fetched at every tick until so many seconds after its end; older revisable days once an hour."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
-    """A session that sends nothing more once its time is over. `end`: an instant of `time.monotonic`."""
+    """A session that sends no more requests after `end`, a time of `time.monotonic`."""
 
     session: Fetcher
     end: float
 
     def ask(self, request: Request) -> Fetched:
-        """Ask as the session does. Raises FeedUnavailable once the time is over."""
+        """Send a request through the session. Raises FeedUnavailable after `end`."""
         if time.monotonic() >= self.end:
             raise FeedUnavailable("the run has no time left; the next run fetches this feed", kind="paused")
         return self.session.ask(request)
@@ -57,17 +57,17 @@ class TimeLimit:
 
 @dataclass(slots=True)
 class Asked:
-    """What came of one publisher."""
+    """The outcome of one publisher."""
 
     reports: list[RunReport] = field(default_factory=list)
     events: list[Any] = field(default_factory=list)
-    """For Dagster, in order."""
+    """Dagster events in order."""
     faults: list[str] = field(default_factory=list)
-    """What a person must look at; a publisher that is away is none."""
+    """Faults that need manual action; an outage of the publisher is not among them."""
 
 
 def live_feeds(source: Source) -> list[Feed]:
-    """Return the feeds of a source that `live` asks: frequent ones, and forecasts, which would be lost."""
+    """Return the feeds of a source that `live` fetches: frequent feeds, and forecasts, which would be lost."""
     return [
         feed
         for feed in source.feeds
@@ -76,7 +76,7 @@ def live_feeds(source: Source) -> list[Feed]:
 
 
 def due_tasks(sources: Mapping[str, Source], tick: datetime | None) -> list[Task]:
-    """Return what `live` asks at a scheduled instant; without one, when a person starts it, all that it ever asks."""
+    """Return what `live` fetches at a scheduled time, or all that it ever fetches at a manual start (None)."""
     return [
         Task(feed.id, tuple(_days(feed, tick)))
         for source in sources.values()
@@ -95,7 +95,7 @@ def _days(feed: Feed, tick: datetime | None) -> Iterator[date]:
 
 
 def ask(pipeline: PipelineContext, tasks: Sequence[Task], seconds: float) -> Iterator[Asked]:
-    """Ask publishers at once, a thread each; yield each as it ends. Those without credentials are left out."""
+    """Fetch from publishers in parallel threads and yield each as it ends, except those without credentials."""
     limited = replace(pipeline, session=TimeLimit(pipeline.session, time.monotonic() + seconds))
     by_source: dict[str, list[Task]] = {}
     for task in tasks:
@@ -126,7 +126,7 @@ def _ask_one(pipeline: PipelineContext, source: Source, tasks: Sequence[Task]) -
 
 
 def _faults(report: RunReport) -> Iterator[str]:
-    """Yield what a person must look at: a changed format, a refused key, a file of our own."""
+    """Yield the failures that need manual action: a changed format, a rejected key, a local file error."""
     for error in report.failures:
         unset = isinstance(error, CredentialsMissing) and not error.refused
         if not (unset or isinstance(error, FeedUnavailable | NotPublished | OutOfReach)):

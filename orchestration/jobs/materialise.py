@@ -1,4 +1,4 @@
-"""Materialise here what only the daemon would: the marts after a command, and what was never made at a start."""
+"""Materialise in this process what only the daemon would: marts after a command, and missing assets at a start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from warehouse.bookkeeping import logged
 
 
 def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
-    """Make the marts' months that are out of date, and the records; without the daemon nobody else does.
+    """Rebuild the outdated months of the marts, and the records, which only the daemon would do otherwise.
 
     Return what failed; Dagster and the log have the reason.
     """
@@ -35,10 +35,11 @@ def materialise_marts(instance: dg.DagsterInstance | None) -> list[str]:
 
 
 def materialise_the_rest(instance: dg.DagsterInstance | None) -> None:
-    """Materialise what no feed's run makes and never was: documents, layers, marts, the service's assets."""
+    """Materialise missing assets that runs of feeds do not create: documents, layers, marts, the service's assets."""
     if instance is None:
         return
-    if instance.get_latest_materialization_event(RECORDS) is None:  # later the daemon makes them, and no start waits
+    # later the daemon creates them, and a start does not wait
+    if instance.get_latest_materialization_event(RECORDS) is None:
         materialise_marts(instance)
     with logged("documents in Dagster"):
         never = [key for key in FOLLOWING if instance.get_latest_materialization_event(key) is None]
@@ -52,8 +53,9 @@ def _materialise(
     tags: Mapping[str, str] | None = None,
     job: str = ASSET_JOB,
 ) -> bool:
-    """Materialise assets here, with this environment's definitions: partitions begin where this home's days do.
+    """Materialise assets in this process with this environment's definitions and its first partitions.
 
-    Return whether it succeeded. `job`: theirs where a schedule has one, whose next run then ends an outage of this one.
+    Return whether it succeeded. `job` is their scheduled job if there is one; its next run then ends an outage of this
+    run.
     """
     return execute_here(build().resolve_job_def(job), instance, asset_selection=[*keys], tags=tags)

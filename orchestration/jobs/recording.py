@@ -1,7 +1,7 @@
-"""Tell Dagster what happened outside its servers: what a command ingested, and the jobs that it runs.
+"""Record in Dagster what happened outside its servers: what a command ingested, and the jobs that a command runs.
 
-The Dagster home lies in EMDS_HOME/dagster and is initialised once, alone: eight processes that first touch it at the
-same time break it for good (dagster-io/dagster#27390). No `from __future__ import annotations`.
+The Dagster home is EMDS_HOME/dagster. One process at a time initialises it: eight processes that first open it together
+break it permanently (dagster-io/dagster#27390). No `from __future__ import annotations`.
 """
 
 import fcntl
@@ -31,9 +31,9 @@ QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
 def instance(home: Path) -> dg.DagsterInstance | None:
-    """Open the instance of this warehouse, with its tables; None, logged, where its storage cannot be opened.
+    """Open the Dagster instance of this warehouse and create its tables. Return None, and log, if its storage fails.
 
-    Raises StorageError where Dagster's settings contradict each other.
+    Raises StorageError if Dagster's settings contradict each other.
     """
     try:
         folder = dagster_home(home)
@@ -41,18 +41,18 @@ def instance(home: Path) -> dg.DagsterInstance | None:
         _LOG.error("Dagster's storage: %s", described(error))
         return None
     with logged("Dagster's storage"), (folder / ".lock").open("w") as lock, warnings.catch_warnings():
-        fcntl.flock(lock, fcntl.LOCK_EX)  # whoever else opens the storage waits until its tables are made
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process waits until the tables exist
         warnings.simplefilter("ignore", dg.BetaWarning)  # pools
         return dg.DagsterInstance.get()
     return None
 
 
 def execute_here(job: Any, instance: dg.DagsterInstance, raise_on_error: bool = False, **options: Any) -> bool:
-    """Run a job in this process, without its pools; return whether it succeeded.
+    """Run a job in this process, without its pools, and return whether it succeeded.
 
-    A process that is killed frees no slot of a pool, and a command would wait for that slot for ever. The job runs in
-    a thread of its own, since Dagster takes SIGINT and SIGTERM away from the main thread: it holds them back between
-    steps, and goes on after it lost one. So both stop a command at once.
+    A killed process does not free its slot of a pool, and a command would wait for that slot for ever. The job runs in
+    its own thread, so that SIGINT and SIGTERM stop a command at once: in the main thread, Dagster holds signals back
+    between steps and continues after losing one.
     """
     outcome = Future[bool]()
 
@@ -79,12 +79,12 @@ def _without_pools(instance: dg.DagsterInstance) -> dg.DagsterInstance:
 class Recorder:
     """Collects what a command did, and records it.
 
-    Old days are recorded at once, without a run, and without the verdicts that pass: so a killed backfill keeps what it
-    had. Days of the look-back, each feed's newest day, days whose checks fail, and the feeds' freshness come last, in
-    one run: a verdict is shown where it is of the same run as the materialisation or newer, and Dagster takes one
-    without a run only once.
+    Old days are recorded at once, without a run and without passing verdicts, so that a killed backfill keeps its days.
+    The following come last, in one run: days of the look-back, each feed's newest day, days with failing checks, and
+    the feeds' freshness. Dagster shows a verdict only if it is of the materialisation's run or newer, and accepts a
+    verdict without a run only once.
 
-    What cannot be recorded is logged: the rows are stored, and Dagster alone does not know of them (`emds doctor`).
+    Data that cannot be recorded is logged: the rows are stored, and only Dagster does not list them (`emds doctor`).
     """
 
     def __init__(self, instance: dg.DagsterInstance | None, pipeline: PipelineContext) -> None:
@@ -92,10 +92,10 @@ class Recorder:
         self._last: list[Any] = []
         self._feeds: dict[str, Feed] = {}
         self._newest: dict[str, events.DayEvents] = {}
-        """The newest stored day of each feed: its verdicts are shown even if it is older than the look-back."""
+        """The newest stored day of each feed. Its verdicts are shown even if it is older than the look-back."""
 
     def add(self, feed: Feed, report: RunReport) -> None:
-        """Record what a run did."""
+        """Record the days and raw responses of a report."""
         if self._instance is None:
             return
         asked = replace(report, days=tuple(day for day in report.days if day.status != "out_of_range"))
@@ -116,13 +116,13 @@ class Recorder:
                 self._feeds[feed.id] = feed
 
     def close(self) -> None:
-        """Record the rest."""
+        """Record what remains."""
         with logged("verdicts"):
             fresh = [checks.freshness(self._pipeline, feed) for feed in self._feeds.values()]
             for feed_id, newest in self._newest.items():
                 if newest.day.end <= clock.now() - self._feeds[feed_id].revised_days * clock.DAY:
                     passed = [verdict for verdict in newest.evaluations if verdict.passed]
-                    recorded = len(passed) < len(newest.evaluations)  # with those that fail
+                    recorded = len(passed) < len(newest.evaluations)  # with the failing ones
                     self._last += passed if recorded else [newest.event, *passed]
             if self._instance is not None and (self._last or fresh):
                 execute_here(_run_of([*self._last, *fresh]), self._instance, raise_on_error=True)

@@ -1,8 +1,9 @@
-"""Keep disks bounded: remove Dagster's old runs and logs, old answers, scratch files of killed writers.
+"""Limit disk use: delete old runs of Dagster with their logs, old raw responses, and scratch files of killed writers.
 
-Runs hourly under the daemon; commands that ingest prune answers. A run's SQLite file takes some 200 kB, so finished
-runs go after six hours, failed ones after two weeks. A partition stays materialised: before a run goes, the newest
-event of each partition is reported again without it. No `from __future__ import annotations`.
+The job runs hourly under the daemon; commands that ingest also delete raw responses. A run's SQLite file takes some 200
+kB, so finished runs are deleted after six hours and failed ones after two weeks. A partition stays materialised: before
+a run is deleted, the newest event of each partition is reported again without it. No `from __future__ import
+annotations`.
 """
 
 import shutil
@@ -29,14 +30,14 @@ AT_ONCE = 500
 
 
 def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
-    """Remove runs that ended long enough ago, with their logs; return how many."""
+    """Delete runs that ended long enough before `now` (Unix seconds), with their logs, and return their number."""
     removed = 0
     for status, days in _GONE.items():
         before = datetime.fromtimestamp(now - days * clock.DAY, UTC).replace(tzinfo=None)
         for run in instance.get_runs(dg.RunsFilter(statuses=[status], updated_before=before), limit=AT_ONCE):
             _report_again(instance, run.run_id)
             instance.delete_run(run.run_id)
-            # Dagster leaves behind the run's own SQLite file and its captured output.
+            # Dagster leaves the run's SQLite file and its captured output behind.
             for path in (Path(instance.root_directory) / "history" / "runs").glob(f"{run.run_id}.db*"):
                 path.unlink(missing_ok=True)
             shutil.rmtree(Path(instance.storage_directory()) / run.run_id, ignore_errors=True)
@@ -45,7 +46,7 @@ def purge_runs(instance: dg.DagsterInstance, now: float) -> int:
 
 
 def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
-    """Report the materialisations of a run that are still the newest of their partitions again, without a run."""
+    """Report a run's materialisations again, without a run, if they are still the newest of their partitions."""
     for record in instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
         event = record.asset_materialization
         if event is None:
@@ -61,7 +62,7 @@ def _report_again(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 def prune_answers(pipeline: PipelineContext) -> int:
-    """Remove old answers, except the last to each question of a market day, once an hour; return how many."""
+    """Delete old raw responses once an hour, except the last response to each request, and return their number."""
     before = clock.now() - pipeline.raw_retention_days * clock.DAY
     pruned, removed = raw.pruned_until(pipeline.storage), 0
     if pruned <= before < pruned + clock.HOUR:

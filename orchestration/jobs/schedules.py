@@ -1,7 +1,7 @@
-"""Jobs and schedules, running by default: `live` and `fill_gaps`, a partitioned job a group of slower feeds, documents.
+"""Define jobs and schedules, active by default: `live`, `fill_gaps`, a partitioned job per slow feed group, documents.
 
-A partitioned schedule asks in one run for the market days that the publisher may still revise, today's, and where
-published tomorrow's. No `from __future__ import annotations`: Dagster reads the annotations.
+One run of a partitioned schedule fetches the market days that the publisher may still revise, today, and tomorrow if it
+is published ahead. No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
 import os
@@ -32,9 +32,9 @@ from warehouse.store import modes
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 PRIORITY, MAX_RUNTIME = "dagster/priority", "dagster/max_runtime"
 SCHEDULED = {PRIORITY: "10", MAX_RUNTIME: "900"}
-"""Tags of a scheduled run: before a person's (0), and before a backfill's."""
+"""Tags of a scheduled run: its priority is above that of a manual run (0) and of a backfill."""
 MARTS = "marts"
-"""The job of the marts."""
+"""The name of the job of the marts."""
 Decide = Callable[[dg.ScheduleEvaluationContext], dg.RunRequest | dg.SkipReason]
 
 
@@ -45,9 +45,9 @@ def schedules_and_jobs(
     first_of_marts: str,
     takes_payments: bool = False,
 ) -> tuple[list[Any], list[dg.ScheduleDefinition]]:
-    """Return the jobs and schedules. A recorded warehouse asks no publisher.
+    """Return the jobs and schedules. A recorded warehouse does not fetch from publishers.
 
-    `firsts`: the first market day of each feed; `first_of_marts`: the first month (`2026-10`) of the marts.
+    `firsts` gives the first market day of each feed, and `first_of_marts` the first month (`2026-10`) of the marts.
     """
     asks, runs = mode != "recorded", True
     live, fill_gaps = live_jobs(sources)
@@ -63,7 +63,7 @@ def schedules_and_jobs(
             jobs.append(_job(name, [*map(asset_key, feeds)], text, source=source.code))
             schedules.append(_look_back(name, feeds, firsts[feeds[0].id], mode))
     geo_layers = [dg.AssetKey([GEO, layer]) for layer in LAYERS]
-    # Documents follow the clock too: an hour turns without new rows. A release may bring other layers.
+    # Documents also follow the clock: an hour passes without new rows. A release may contain other layers.
     for name, keys, cron_line, running, text in (
         ("publish_documents", [*OF_ALL_ZONES], "*/15 * * * *", runs, "Publishes all documents."),
         ("publish_geo_layers", geo_layers, "30 3 * * 1", runs, "Publishes the map layers of this release."),
@@ -98,7 +98,7 @@ def _job(name: str, keys: Sequence[dg.AssetKey], text: str, **tags: str) -> Any:
 def _schedule(
     job: str, cron_line: str, running: bool, text: str, tz: str = "UTC", decide: Decide | None = None
 ) -> dg.ScheduleDefinition:
-    """Return a job's schedule. `decide`: what a run is to be, by the instant that it was scheduled for."""
+    """Return a job's schedule. `decide` returns the run request for a scheduled time."""
     return dg.ScheduleDefinition(
         name=f"{job}_schedule",
         job_name=job,
@@ -123,7 +123,7 @@ def _marts(first: str) -> dg.ScheduleDefinition:
 
 
 def mart_months(first: str) -> dict[str, str] | None:
-    """Return the tags of a run of the marts: the partitions since the first out of date. None where none is."""
+    """Return the tags of a run of the marts since the first outdated partition; None if all partitions are current."""
     storage = opened(os.environ)
     mode = modes.get(storage)
     last = f"{clock.utc(int(time.time())):%Y-%m}"
@@ -138,7 +138,7 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
         at = context.scheduled_execution_time
         due = {task.feed.split(".")[0] for task in due_tasks(sources, at)} & configured(os.environ, mode)
         tags = {TICK: at.isoformat(), PRIORITY: SCHEDULED[PRIORITY], "publishers": ", ".join(sorted(due))}
-        # A crashed tick is not run again: the next one asks for the same days.
+        # A crashed tick is not retried: the next tick fetches the same days.
         return dg.RunRequest(run_key=at.isoformat(), tags={**tags, "dagster/max_retries": "0"})
 
     text = "Every five minutes; a tick while a run is under way is skipped."
@@ -146,7 +146,9 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
 
 
 def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
-    """Return job name -> the feeds of one run: same partitions (a run has one partitions definition), same interval."""
+    """Return job name -> feeds of one run. They share an interval and partitions, since a run has one definition of
+    them.
+    """
     groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     asked_live = live_feeds(source)
     for feed in source.feeds:
@@ -166,7 +168,7 @@ def _spell(minutes: int) -> str:
 
 
 def cron(every_minutes: int, offset: int) -> str:
-    """Return a cron line of that interval; `offset` minutes spread the sources over it."""
+    """Return a cron line with this interval; `offset` minutes spread the sources over it."""
     if every_minutes >= 1440:
         return f"{offset % 60} {daily_hour(offset)} * * *"
     if every_minutes >= 60:
@@ -175,7 +177,7 @@ def cron(every_minutes: int, offset: int) -> str:
 
 
 def daily_hour(offset: int) -> int:
-    """Return the local hour of a daily request: from 6 to 17."""
+    """Return the local hour of a daily request, from 6 to 17."""
     return 6 + offset % 12
 
 
@@ -206,7 +208,7 @@ def _look_back(name: str, feeds: list[Feed], first_day: date, mode: str) -> dg.S
 
 
 def look_back_keys(feeds: list[Feed], today: date, first_day: date) -> tuple[str, str]:
-    """Return first and last partition key of a scheduled run: none before the feeds' first partition."""
+    """Return the first and last partition key of a scheduled run, not before the feeds' first partition."""
     feed, last = feeds[0], last_day(feeds[0], today)
     if feed.yearly:
         return str(max(today.year - 1, first_day.year)), str(today.year)

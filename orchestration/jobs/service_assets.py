@@ -1,7 +1,8 @@
-"""The assets around the service: published files, deliveries to subscribers with their sensor, payments on the chain.
+"""Define the assets of the service: published files, deliveries to subscribers with their sensor, payments on the
+chain.
 
-Their work knows the accounts database and the API, so they live here, and load it when they run: most runs of Dagster's
-need none of it. No `from __future__ import annotations`: Dagster reads the annotations.
+They use the accounts database and the API. They load these only when they run, since most runs of Dagster do not need
+them. No `from __future__ import annotations`: Dagster reads the annotations.
 """
 
 import os
@@ -16,7 +17,7 @@ from warehouse import settings
 
 GROUP = "service"
 DELIVER = "deliver_webhooks"
-"""The job of a round of deliveries."""
+"""The job of a delivery round."""
 UNDER_WAY = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -29,7 +30,7 @@ WEBHOOKS, PAYMENTS = dg.AssetKey(["accounts", "webhooks"]), dg.AssetKey(["accoun
 
 
 def service_assets(publishes: bool) -> list[dg.AssetsDefinition]:
-    """Return all three. `publishes`: the files follow every publication of the documents (EMDS_PUBLISH_TO is set)."""
+    """Return all three assets. If `publishes`, files follow every publication of documents (EMDS_PUBLISH_TO is set)."""
     after = dg.AutomationCondition.any_deps_updated() & ~dg.AutomationCondition.in_progress()
 
     @dg.asset(
@@ -99,7 +100,7 @@ def _result(check: str, passed: bool, counts: Mapping[str, int]) -> dg.Materiali
 
 
 def webhook_sensor(job: Any) -> dg.SensorDefinition:
-    """Look every half minute for changes, publications and due retries; one round at a time."""
+    """Return the sensor that checks every 30 seconds for changes, publications and due retries; one round at a time."""
 
     @dg.sensor(
         name="webhooks_due",
@@ -109,7 +110,7 @@ def webhook_sensor(job: Any) -> dg.SensorDefinition:
         description="Starts deliveries when data changed or a retry is due.",
     )
     def webhooks_due(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        from orchestration.webhooks import delivery  # here: it loads the API, and most runs need none of it
+        from orchestration.webhooks import delivery  # here, since it loads the API, which most runs do not need
 
         subscribed, due = delivery.due()
         if not subscribed:
