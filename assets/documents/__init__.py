@@ -1,1 +1,1 @@
-"""The published documents: latest, brief, snapshot and the geo layers, their words, and their publication."""
+"""Compute, word and publish the documents: latest, brief, snapshot and the geo layers."""

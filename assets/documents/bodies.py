@@ -1,4 +1,4 @@
-"""The bodies of `latest`, `brief` and `snapshot` as plain dicts. They hold absolute times only, never ages."""
+"""Build the bodies of `latest`, `brief` and `snapshot` as plain dicts. They contain only absolute times, never ages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from warehouse.market.zones import ZONES
 
 
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
-    """The newest value of every scalar metric whose interval has begun, and the mixes that the zone publishes."""
+    """Return the newest value of every scalar metric whose interval has started, and the mixes that the zone
+    publishes.
+    """
     body: dict[str, Any] = {
         "zone": of_zone.zone.id,
         "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},
@@ -36,7 +38,7 @@ def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
 
 
 def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
-    """The zone's current values against its own last 30 days, the trend over 24 hours, and both in words."""
+    """Return the zone's current values ranked within its last 30 days, the 24-hour trend, and a text of both."""
     readings = {m: f.reading for m, f in of_zone.figures.items()}
     missing = {metric: reason for metric, reason in of_zone.missing.items() if metric not in MIXES}
     parts, rounded = summary(of_zone, now, simulated)
@@ -68,14 +70,15 @@ def brief(of_zone: ZoneFigures, now: int, simulated: bool) -> dict[str, Any]:
 
 
 def member(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A latest document as a snapshot holds it."""
+    """Return a latest document as a snapshot contains it."""
     return {part: value for part, value in body.items() if part != "zone"}
 
 
 def snapshot(members: Mapping[str, Mapping[str, Any]], zones: Mapping[str, CatalogueZone], now: int) -> dict[str, Any]:
-    """Every zone's latest values in one document; `zones` are the catalogue's. A zone without any row has no metrics.
+    """Return every zone's latest values in one document. `zones` are the catalogue's. A zone without rows has no
+    metrics.
 
-    `generated` is never older than the newest `updated` in it. There is at least one member.
+    `generated` is never older than the newest `updated` in the document. `members` has at least one member.
     """
     generated = max(now, *(m["updated"] for m in members.values()))
     every = {z: members.get(z) or _silent(entry, generated) for z, entry in zones.items()}
@@ -87,7 +90,7 @@ def _silent(zone: CatalogueZone, generated: int) -> dict[str, Any]:
 
 
 def _value(figure: Figure) -> CurrentValue:
-    value = figure.reading.value + 0.0  # publishers write -0.00 too, which is 0
+    value = figure.reading.value + 0.0  # publishers also write -0.00, which is 0
     return CurrentValue(value, figure.unit, figure.reading.ts, figure.resolution, figure.source, figure.expected_by)
 
 
@@ -111,7 +114,9 @@ def _carbon_members(of_zone: ZoneFigures) -> dict[str, Any]:
 
 
 def _brief_mixes(of_zone: ZoneFigures) -> dict[str, Any]:
-    """Of an awaited mix the first two members always; empty without one, and then why, where the zone publishes it."""
+    """Return the fields of the mixes. An awaited mix always has the first two; if the zone publishes it but
+    it has no value, the reason is added.
+    """
     body: dict[str, Any] = {}
     for metric, words in MIXES.items():
         if (mix := of_zone.mixes.get(metric)) is not None:

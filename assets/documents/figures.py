@@ -1,6 +1,6 @@
-"""Every zone's current figures at an instant: series read once and ranked, with units and due times.
+"""Compute every zone's current values at a time. Series are read once and ranked, with units and due times.
 
-Which document states what: see `assets.documents.bodies`.
+`assets.documents.bodies` defines which document contains which value.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from warehouse.series.replaced_files import read_again
 from warehouse.series.row_columns import RowColumns, joined
 
 _MIX_S = 62 * DAY
-"""No older mix is shown."""
+"""The maximum age of a mix."""
 _RECENT_MIX_S = 2 * DAY
-"""A whole interval is searched for in these days first."""
+"""The most recent period, which is searched for a complete interval first."""
 _AHEAD_S = 2 * DAY
-"""A day-ahead auction reaches to the end of tomorrow."""
+"""The reach of a day-ahead auction: to the end of tomorrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One metric of one zone. `expected_by`: when a newer value is due, Unix seconds."""
+    """A value of a zone's metric. `expected_by` is when a newer value is due, in Unix seconds."""
 
     reading: Reading
     unit: str
@@ -44,28 +44,28 @@ class Figure:
     source: str
     expected_by: int
     stored: Metric
-    """The series that its rows are of: of `carbon` the published one or the estimate."""
+    """The series of its rows. For `carbon`, this is the published series or the estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneFigures:
-    """What the documents state of one zone. `missing`: why a metric that the zone publishes has no figure."""
+    """The inputs of a zone's documents. `missing` gives the reason for each published metric without a value."""
 
     zone: CatalogueZone
     """The zone as the catalogue describes it."""
     figures: Mapping[str, Figure]
     missing: Mapping[str, str]
-    """Mixes included."""
+    """Mixes are included."""
     mixes: Mapping[Metric, GenerationMix]
     """By metric, in the order of `MIXES`."""
     histories: Mapping[str, RowColumns]
-    """The rows around the instant by metric, of which the figures are the newest."""
+    """The rows around the time by metric. The values are the newest of these."""
     carbon_omitted: str = ""
-    """Why there is no figure of `carbon`: why its newest whole interval is refused, or a word of `missing`."""
+    """Why `carbon` has no value: why its newest complete interval is refused, or a word of `missing`."""
     shares: RowColumns = field(default_factory=lambda: joined(()))
-    """Forecast shares of wind and solar in demand ahead of the instant."""
+    """The forecast shares of wind and solar in demand after the time."""
     unreadable: tuple[str, ...] = ()
-    """The files that could not be read, a line each: their metrics are missing."""
+    """A line for each file that could not be read. Its metrics are missing."""
 
     @property
     def empty(self) -> bool:
@@ -73,7 +73,7 @@ class ZoneFigures:
 
     @property
     def valid_until(self) -> int:
-        """The first instant at which one of the figures is superseded or overdue."""
+        """Return the first time at which a value is superseded or overdue."""
         ends = [figure.expected_by for metric, figure in self.figures.items() if metric in AWAITED]
         return min([*ends, *(mix.expected_by for mix in self._awaited)])
 
@@ -83,7 +83,7 @@ class ZoneFigures:
 
 
 def figures(reader: Reader, catalogue: PublishedCatalogue, zones: Collection[str], now: int) -> dict[str, ZoneFigures]:
-    """Zone id -> its figures at `now` (Unix seconds). Reads each metric once; what cannot be read costs only that."""
+    """Return the values at `now` (Unix seconds) by zone ID. Each metric is read once and fails on its own."""
     kept_out = catalogue.withheld
     return {z: _of_zone(reader, catalogue, z, now, kept_out) for z in zones}
 
@@ -127,11 +127,11 @@ def _of_zone(
 
 @read_again
 def recent(reader: Reader, zone: str, metric: str, now: int, withheld: Collection[str]) -> RowColumns | None:
-    """The net rows from 30 days before the last that has begun at `now` (Unix seconds) to the last one known ahead.
+    """Return the net rows from 30 days before the last that has started at `now` (Unix seconds) to the last future row.
 
-    Opens the months that these days touch. None where no row has begun, however far back. Raises StorageError.
+    Opens the months of these days. None if no row has ever started. Raises StorageError.
 
-    Rows of `withheld` feeds are left out: rights may have been taken back since the month was resolved.
+    Rows of `withheld` feeds are left out, since permissions may have been withdrawn after the month was resolved.
     """
     last = newest(reader, zone, metric, max(0, now - WINDOW_S), now, withheld)
     last = newest(reader, zone, metric, 0, now, withheld) if last is None else last
@@ -145,9 +145,9 @@ def recent(reader: Reader, zone: str, metric: str, now: int, withheld: Collectio
 def newest(
     reader: Reader, zone: str, metric: str, since: int, now: int, withheld: Collection[str]
 ) -> RowColumns | None:
-    """The net rows of the last interval that has begun at `now`: one row, or all fuels of a mix.
+    """Return the net rows of the last interval that has started at `now`: one row, or all fuels of a mix.
 
-    Of the months from `since` (Unix seconds) on; None where none has. Raises StorageError.
+    Searches the months since `since` (Unix seconds). None if no row has started. Raises StorageError.
     """
     for file in reversed(reader.files(zone, metric, Window(since, now + 1))):
         rows = reader.rows(file, "net").of_feeds(lambda feed: feed not in withheld)
@@ -162,9 +162,9 @@ def newest(
 def newest_whole_mix(
     reader: Reader, zone: str, metric: str, now: int, withheld: Collection[str], left_out: Collection[str] = ()
 ) -> RowColumns | None:
-    """Return the rows that cover the newest whole interval of a mix that has begun at `now`, one per fuel.
+    """Return the rows that cover the newest complete interval of a mix that has started at `now`, one per fuel.
 
-    `now` is Unix seconds. None if no interval of the last `_MIX_S` is whole. Fuels of `left_out` do not count.
+    `now` is in Unix seconds. None if no interval of the last `_MIX_S` is complete. Fuels of `left_out` do not count.
     Raises StorageError.
     """
     for since in (now - _RECENT_MIX_S, now - _MIX_S):
@@ -184,9 +184,9 @@ def refusal(
     now: int,
     withheld: Collection[str],
 ) -> str:
-    """Return why the newest whole interval of a zone's mix has no estimate; an empty text if it has one or is unknown.
+    """Return why the newest complete interval of a zone's mix has no estimate; empty if it has one or is unknown.
 
-    `refused` if only the publisher's response showed the cause. Raises StorageError.
+    Returns `refused` if only the publisher's response showed the cause. Raises StorageError.
     """
     mix = newest_whole_mix(reader, zone, Metric.MIX, now, withheld, carbon.UNCOUNTED)
     if mix is None:
@@ -209,7 +209,7 @@ def _figure(rows: RowColumns, reading: Reading, carriers: Collection[Carrier], s
 
 
 def _carriers(catalogue: PublishedCatalogue, zone: str, metric: str) -> list[Carrier]:
-    """The feeds of a zone's metric that may be served."""
+    """Return the feeds of a zone's metric that may be served."""
     return [
         health.carrier(catalogue.feeds[feed.id], catalogue.sources[feed.source].configured)
         for feed in catalogue.zones[zone].metrics[metric].served_feeds
@@ -217,16 +217,17 @@ def _carriers(catalogue: PublishedCatalogue, zone: str, metric: str) -> list[Car
 
 
 def _due(carriers: Collection[Carrier], feed: str, resolution: str, ts: int) -> int:
-    """When the row after this one is due; never before this one's interval ends. The row's own feed may state another
-    resolution in this row than it does today."""
+    """Return when the next row is due, at the earliest when this row's interval ends. The row may have
+    another `resolution` than its feed has today.
+    """
     end = interval_end(ts, resolution)
     due = health.due([replace(c, resolution=resolution) if c.feed == feed else c for c in carriers], end)
-    # Where nobody carries the metric any more nothing newer will come.
+    # If no feed carries the metric any more, no newer value will arrive.
     return end if due is None else max(end, due.at)
 
 
 def _missing(series: CatalogueSeries, unreadable: bool) -> str:
-    """Why a metric that the zone publishes has no figure."""
+    """Return why a metric that the zone publishes has no value."""
     if unreadable:
         return "unreadable"
     return "withheld_by_terms" if series.feeds and not series.served_feeds else "no_rows"

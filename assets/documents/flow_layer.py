@@ -1,4 +1,4 @@
-"""The interconnector lines with their newest flow as GeoJSON: the geometry runs with the flow. Rounded to 100 MW."""
+"""Publish the interconnector lines with their newest flow as GeoJSON. Lines run with the flow, rounded to 100 MW."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FACTS = ("id", "name", "type", "capacity_mw", "status")
 def publish(storage: Storage, catalogue: PublishedCatalogue, head: Mapping[str, Any], flows: Iterable[Body]) -> None:
     """Publish the lines with the newest of these flows: `zone`, `counterparty`, `link`, `mw` (+ = into the zone), `ts`.
 
-    `source` is the code of a flow's source. A flow without it keeps the source that it was published with before.
+    `source` is the code of a flow's source. A flow without a source keeps its published source.
     """
     known = [*flows]
 

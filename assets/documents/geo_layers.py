@@ -1,6 +1,6 @@
-"""The geo layers as documents: the files that `geo_data` ships, published after a check of their hashes.
+"""Publish the geo layers as documents: the files shipped in `geo_data`, after a check of their hashes.
 
-The sets of zones that have a name are shipped whole; a list of zones is cut from the largest one.
+Named sets of zones are shipped complete. A list of zones is cut from the largest set.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from warehouse.store.storage import Storage
 
 @cache
 def _shipped_hashes(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of each shipped document by its name, `geo/zones.low.geojson`."""
+    """Return the SHA-256 of each shipped document by its name, such as `geo/zones.low.geojson`."""
     every: dict[str, str] = orjson.loads((folder / "sha256.json").read_bytes())
     return {f"geo/{name}": digest for name, digest in every.items()}
 
 
 def document(name: str, folder: Path = SHIPPED[SPEC]) -> bytes:
-    """Return a shipped document. Raises DamagedFile where its bytes are not those whose hash is shipped with it."""
+    """Return a shipped document. Raises DamagedFile if its bytes do not match the shipped hash."""
     path = folder / name.removeprefix("geo/")
     body = path.read_bytes() if path.is_file() else b""
     if hashlib.sha256(body).hexdigest() != _shipped_hashes(folder)[name]:
@@ -82,13 +82,15 @@ def _cut(layer: str, detail: str) -> dict[str, bytes]:
 
 
 def _of_each_set(layer: str, format_: str, detail: str) -> list[bytes]:
-    """Return the documents of both sets, the larger one last; the zones of a list are cut from that one alone."""
+    """Return the documents of both sets, the larger one last. Zones are cut from the larger set only."""
     sets = (EUROPE,) if layer == "zones" else (SPEC, EUROPE)
     return [document(layout.geo(layer, format_, detail), SHIPPED[each]) for each in sets]
 
 
 def _covered(features: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the position of each feature with covered zones alone, by id. Of two with one id, the later one counts."""
+    """Return the positions of the features with covered zones only, by ID. If an ID occurs twice, the later
+    one counts.
+    """
     return {
         feature["id"]: place
         for place, feature in enumerate(features)
@@ -110,29 +112,31 @@ def version(layer: str) -> str:
 
 
 def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
-    """Publish layers; return bytes by document. Raises DamagedFile before anything of that layer is published."""
+    """Publish layers and return bytes by document. Raises DamagedFile before any document of a damaged layer
+    is published.
+    """
     version, sizes = artefact.new_version(), dict[str, int]()
     for layer in layers:
         bodies, own = documents(layer), layout.geo_hashes(layer)
         for name in {*_names(layer, SHIPPED[SPEC])} - bodies.keys():
             storage.delete(layout.published(name))  # tiles of a set that became a list
-        if not _is_published(storage, layer):  # or each document would count as damaged until its hash is here
+        if not _is_published(storage, layer):  # otherwise each document counts as damaged until its hash arrives
             artefact.withdraw(storage, own, version)
         for name, body in bodies.items():
             artefact.put(storage, name, body, version)
-        # Last: readers cut only documents whose hashes stand here.
+        # The hashes are last: readers cut only documents whose hashes are published.
         artefact.put(storage, own, artefact.encode({"documents": hashes(layer)}), artefact.new_version())
         sizes |= {name: len(body) for name, body in bodies.items()}
     return sizes
 
 
 def ensure(storage: Storage) -> None:
-    """Publish the layers that do not lie there whole, as they are shipped; cheap enough for every start."""
+    """Publish the layers that are not completely published as shipped. This is cheap enough for every start."""
     publish(storage, [layer for layer in LAYERS if not _is_published(storage, layer)])
 
 
 def _is_published(storage: Storage, layer: str) -> bool:
-    """Whether a layer's documents and their hashes are those that are shipped."""
+    """Return whether a layer's published documents and hashes are the shipped ones."""
     try:
         return artefact.load(storage, layout.geo_hashes(layer)) == {"documents": hashes(layer)} and all(
             artefact.get(storage, name) is not None for name in hashes(layer)
@@ -143,7 +147,7 @@ def _is_published(storage: Storage, layer: str) -> bool:
 
 @cache
 def zone_shapes() -> dict[str, dict[str, Any]]:
-    """Return the GeoJSON features of the zones at low detail by id; a zone without a map record has none."""
+    """Return the GeoJSON features of the zones at low detail by ID. Zones without a map record have no feature."""
     collection = orjson.loads(document("geo/zones.low.geojson", SHIPPED[NAME_OF_SET or EUROPE]))
     return {feature["id"]: feature for feature in collection["features"] if feature["id"] in ZONES}
 

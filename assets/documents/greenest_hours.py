@@ -1,4 +1,4 @@
-"""The forecast share of wind and solar in demand as the brief and the map state it (docs/windows.md)."""
+"""Compute the forecast share of wind and solar in demand for the brief and the map (docs/windows.md)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class GreenestHours(NamedTuple):
 
 
 def shares_ahead(reader: Reader, catalogue: PublishedCatalogue, zone: str, now: int) -> RowColumns:
-    """Return the shares ahead of `now` (Unix seconds); none if a forecast is missing or too old.
+    """Return the shares after `now` (Unix seconds); empty if a forecast is missing or too old.
 
     Raises StorageError.
     """
@@ -33,7 +33,7 @@ def shares_ahead(reader: Reader, catalogue: PublishedCatalogue, zone: str, now: 
 
 
 def find_greenest(rows: RowColumns, tz: str, now: int) -> GreenestHours | None:
-    """Return the three hours with the highest share from the current interval on; None if fewer are known."""
+    """Return the three hours with the highest share since the current interval; None if fewer are known."""
     ahead = horizon.known_ahead(rows, now)
     found = None if ahead is None else horizon.find(ahead, horizon.WindowQuery("highest", _HOURS * HOUR), tz).members
     return None if found is None else GreenestHours(found["start"], found["end"], found["mean"])

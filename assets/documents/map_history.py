@@ -1,6 +1,6 @@
-"""Rounded means over fixed steps of UTC time: the recent history of a zone's metrics, fuels and borders.
+"""Compute rounded means over fixed steps of UTC time: the recent history of a zone's metrics, fuels and borders.
 
-A series of means is `{"start": ts, "step": seconds, "values": [...]}`: values from `start` on, one a step, null where
+A series of means is `{"start": ts, "step": seconds, "values": [...]}`. It has one value per step since `start`, null if
 less than half of the step is covered.
 """
 
@@ -31,19 +31,19 @@ HOURLY_DAYS = 7
 LONG_STEP = 6 * HOUR
 LONG_DAYS = 30
 _AHEAD = 2 * DAY
-"""An auction reaches to the end of tomorrow; so much of a forecast is shown."""
+"""The reach of an auction, to the end of tomorrow, and the part of a forecast that is shown."""
 _ROUNDED_TO = {"MW": 100, "gCO2/kWh": 10}
-"""Rounding by unit; prices and shares in percent are rounded to 1."""
+"""The rounding by unit. Prices and shares in percent are rounded to 1."""
 
 
 def rounded(value: float, unit: str) -> int:
-    """The nearest multiple of the unit's step, halves away from zero: -149.9 MW is -100."""
+    """Round to the nearest multiple of the unit's step, halves away from zero: -149.9 MW becomes -100."""
     step = _ROUNDED_TO.get(unit, 1)
     return int(math.copysign(math.floor(abs(value) / step + 0.5), value)) * step
 
 
 def step_means(rows: RowColumns, window: Window, step: int) -> Floats:
-    """The exact means of one series over a window of whole steps, NaN where less than half of a step is covered."""
+    """Return the exact means of a series over a window of whole steps, NaN if less than half of a step is covered."""
     bounds = np.arange(window.start, window.end + 1, step)
     means = resample.means(resample.sums(rows, bounds), bounds, "1h")
     exact = np.full(len(bounds) - 1, np.nan)
@@ -56,7 +56,9 @@ def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
 
 
 def _percentiles(context: ContextBlock | None, rows: RowColumns, values: Floats) -> list[int | None]:
-    """Rank each mean within the 30 days of `context`, the current value's, as the brief does; null without one."""
+    """Rank each mean within the 30 days of `context`, the current value's, as the brief does; null without
+    `context`.
+    """
     if context is None:
         return [None] * len(values)
     ranked = rows.take(slice(*rows.between(Window(context.window_start, context.window_end))))
@@ -69,7 +71,7 @@ def _percentiles(context: ContextBlock | None, rows: RowColumns, values: Floats)
 
 
 def _back(now: int, hours: int, step: int, ahead: int = 0) -> Window:
-    """So many hours up to the step that holds `now`, and `ahead` more seconds."""
+    """Return the window of `hours` up to the end of the step that contains `now`, plus `ahead` seconds."""
     end = now - now % step + step
     return Window(end - hours * HOUR, end + ahead)
 
@@ -79,9 +81,9 @@ def metric_histories(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the hours of a zone for the slider of the map, and the series of its panel, both by metric.
 
-    The hours are means of 48 hours, the current one last, and of what auctions have fixed after it, each with its
-    percentile. Operators' forecasts are apart and without percentiles: they are not ranked among actual values. The
-    series hold the same over 7 days, and means over 30 days.
+    The hours are means of the 48 hours to the current one and of the auction results after it, each with its
+    percentile. Operators' forecasts are separate and without percentiles, since they are not ranked among actual
+    values. The series contain the same over 7 days, and means over 30 days.
     """
     week, month = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
     zone, skipped = figures.zone.id, HOURLY_DAYS * 24 - SHORT_HOURS
@@ -116,7 +118,7 @@ def metric_histories(
 
 
 def shares_ahead(shares: RowColumns, now: int) -> dict[str, Any] | None:
-    """Return the hourly forecast share of wind and solar in demand from the current hour on; None if it is unknown."""
+    """Return the hourly forecast share of wind and solar in demand since the current hour; None if it is unknown."""
     window = Window(now - now % HOUR, now - now % HOUR + HOUR + _AHEAD)
     values = _rounded_values(step_means(shares, window, HOUR), "%") if len(shares) else []
     return {"unit": "%", **_trimmed(window.start, HOUR, values)} if _known_steps(values) else None
@@ -147,12 +149,12 @@ def _forecast(
 
 
 def _known_steps(values: Sequence[int | None]) -> int:
-    """How many steps there are up to the last known one."""
+    """Return the number of steps up to the last known step."""
     return max((place + 1 for place, value in enumerate(values) if value is not None), default=0)
 
 
 def _trimmed(start: int, step: int, values: list[int | None]) -> dict[str, Any]:
-    """Without the steps before the first and after the last known one."""
+    """Return the steps from the first to the last known step."""
     first = next((place for place, value in enumerate(values) if value is not None), 0)
     return {"start": start + first * step, "step": step, "values": values[first : _known_steps(values)]}
 
@@ -160,18 +162,17 @@ def _trimmed(start: int, step: int, values: list[int | None]) -> dict[str, Any]:
 def latest_rows(
     reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: Metric, side: MonthFileSide, now: int
 ) -> RowColumns | None:
-    """The rows of a metric of the last 48 hours; None where the zone does not publish it."""
+    """Return the rows of a metric in the last 48 hours; None if the zone does not publish it."""
     if metric not in catalogue.zones[zone].metrics:
         return None
     return _open_rows(reader, catalogue, zone, metric, side, _back(now, SHORT_HOURS, HOUR))
 
 
 def newest_flows(zone: str, borders: RowColumns | None, now: int) -> list[dict[str, Any]]:
-    """Return the newest row of each border and tie of a zone, rounded: {zone, counterparty, link, mw, ts, source}.
+    """Return the newest row of each border and interconnector of a zone, rounded.
 
-    + = into the zone.
-
-    One feed may publish a border's total and another its ties: of each neighbour, the feed with the newest row counts.
+    Each is {zone, counterparty, link, mw, ts, source}, + = into the zone. If a feed publishes a border's total and
+    another feed its interconnectors, the feed with the newest row for the neighbour counts.
     """
     if borders is None:
         return []
@@ -196,10 +197,10 @@ def _newest_ts(flows: Mapping[str | None, Mapping[str, Any]]) -> int:
 
 
 def parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | None:
-    """Hourly means over 48 hours by fuel or by border; None without rows.
+    """Return hourly means over 48 hours by fuel or by border; None without rows.
 
-    A border has its total where one is published, else its ties added, in the hours in which all of them have a value:
-    one publisher's totals may end where another's ties begin.
+    A border has its published total. In hours without a total, it has the sum of its interconnectors if all have a
+    value, since one publisher's totals may end where another's interconnectors begin.
     """
     if rows is None or not len(rows):
         return None
@@ -214,7 +215,7 @@ def parts(rows: RowColumns | None, column: str, now: int) -> dict[str, Any] | No
 
 
 def _border(rows_of: Mapping[str, list[int | None]]) -> list[int | None]:
-    """The steps of one border, or fuel, from its rows by link; those without a link are its total."""
+    """Return the steps of a border or fuel from its rows by link. Those without a link are its total."""
     ties = [steps for link, steps in rows_of.items() if link]
     added = [_sum(step) for step in zip(*ties, strict=True)]
     total = rows_of.get("")
@@ -233,6 +234,6 @@ def _sum(values: tuple[int | None, ...]) -> int | None:
 def _open_rows(
     reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, side: MonthFileSide, window: Window
 ) -> RowColumns:
-    """The rows of a window that may be passed on."""
+    """Return the rows of a window that may be redistributed."""
     rows, withheld = reader.read(zone, metric, side, window), catalogue.withheld
     return rows.of_feeds(lambda feed: feed not in withheld)

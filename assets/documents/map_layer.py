@@ -1,6 +1,6 @@
-"""The free, rounded documents behind the map: every zone with its newest figures, and the recent history of each zone.
+"""Publish the free, rounded documents of the map: every zone with its newest values, and each zone's recent history.
 
-Figures are rounded to whole currency units, 100 MW and 10 g and marked `rounded: true`; paid paths serve exact ones.
+Values are rounded to whole currency units, 100 MW and 10 g and marked `rounded: true`. Paid paths serve exact values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_FLOW = ("zone", "counterparty", "link", "mw", "ts")
 
 @dataclass(frozen=True, slots=True)
 class ZoneParts:
-    """What one zone adds to the documents; `history` is None where nothing of the zone is known."""
+    """A zone's contribution to the documents. `history` is None if the zone has no values."""
 
     bands: Mapping[str, str | None]
     flows: list[Body]
@@ -40,7 +40,9 @@ class ZoneParts:
 
 
 def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int) -> ZoneParts:
-    """The parts of one zone at `now` (Unix seconds). Reads two days of its borders and its mix, and its forecasts."""
+    """Return a zone's contribution at `now` (Unix seconds). Reads two days of its borders and mix, and its
+    forecasts.
+    """
     zone = figures.zone.id
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
     borders = map_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
@@ -59,7 +61,9 @@ def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, n
 
 
 def _properties(zone: CatalogueZone, member: SnapshotZone, bands: Mapping[str, str | None]) -> Body:
-    """The flat properties of a zone; `member` is its part of the snapshot. A metric without a figure has nulls."""
+    """Return the flat properties of a zone. `member` is its part of the snapshot. A metric without a value
+    has nulls.
+    """
     facts = geo_layers.zone_shapes()[zone.id]["properties"]
     body: Body = {
         "id": zone.id,
@@ -86,7 +90,7 @@ def _properties(zone: CatalogueZone, member: SnapshotZone, bands: Mapping[str, s
 
 
 def _collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[Body]) -> bytes:
-    """The zones at low detail with these properties as GeoJSON, and `flows`: the newest flow of each border."""
+    """Return the zones at low detail with these properties as GeoJSON, and `flows`: the newest flow of each border."""
     features = [
         {"type": "Feature", "id": zone, "bbox": box, "properties": zones[zone], "geometry": geometry}
         for zone, (box, geometry) in _shapes().items()
@@ -104,7 +108,7 @@ def _collection(head: Mapping[str, Any], zones: Mapping[str, Body], flows: list[
 
 @cache
 def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
-    """Bounding box and encoded geometry of each zone at low detail; one without a map record is not drawn."""
+    """Return each zone's bounding box and encoded geometry at low detail. Zones without a map record are not drawn."""
     features = geo_layers.zone_shapes()
     return {
         zone: (features[zone]["bbox"], orjson.Fragment(orjson.dumps(features[zone]["geometry"])))
@@ -114,9 +118,9 @@ def _shapes() -> dict[str, tuple[list[float], orjson.Fragment]]:
 
 
 def publish(storage: Storage, catalogue: PublishedCatalogue, zones: Mapping[str, ZoneParts]) -> None:
-    """Puts the documents of these zones and those of all zones, in which the other zones stay as they are.
+    """Publish the documents of these zones, and those of all zones, in which the other zones do not change.
 
-    To be called after the snapshot was put.
+    Call this function after the snapshot is published.
     """
     version = artefact.new_version()
     snapshot = artefact.load_as(storage, layout.SNAPSHOT, Snapshot)

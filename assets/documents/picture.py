@@ -1,4 +1,4 @@
-"""The map of the last publication as a picture of 1200 x 630 pixels, which pages that link to the service show.
+"""Draw the last published map as an image of 1200 x 630 pixels, which pages that link to the service show.
 
 Each zone has the colour of its price's percentile among the zone's own last 30 days, as on the map at `/`.
 """
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 SIZE = (1200, 630)
 _COLOURS = ((0, "#2c7bb6"), (25, "#abd9e9"), (50, "#ffffbf"), (75, "#fdae61"), (100, "#d7191c"))
-"""ColorBrewer RdYlBu by percentile, safe for colour-blind readers; between the stops straight lines in sRGB."""
+"""ColorBrewer RdYlBu by percentile, safe for colour-blind readers, with linear sRGB interpolation between the stops."""
 _PAPER, _INK, _NO_FIGURE = "#ffffff", "#1b2430", "#c9d0d8"
 _PANELS: Mapping[str, tuple[int, int, int, int]] = {
     "US": (30, 150, 560, 570), "AU": (900, 250, 1170, 570), "": (580, 150, 880, 570),
 }  # fmt: skip
-"""Where the zones of a country are drawn; Europe's are the rest."""
+"""The position of each country's zones. "" is for Europe, the remaining zones."""
 Feature = Mapping[str, Any]
 
 
 def publish(storage: Storage) -> None:
-    """Draw the published map and put the picture. A failure is logged: no figure depends on it."""
+    """Draw the published map and publish the image. A failure is logged, since no value depends on it."""
     with logged("the picture of the map"):
         live = artefact.load(storage, layout.LIVE)
         if live is not None:
@@ -39,8 +39,8 @@ def publish(storage: Storage) -> None:
 
 
 def draw(live: Mapping[str, Any]) -> bytes:
-    """Return the PNG of a collection of zones with their newest figures (`/v1/geo/live`)."""
-    from PIL import Image, ImageDraw, ImageFont  # loaded only by who draws: the API never does
+    """Return the PNG of a collection of zones with their newest values (`/v1/geo/live`)."""
+    from PIL import Image, ImageDraw, ImageFont  # imported here because the API never draws
 
     image = Image.new("RGB", SIZE, _PAPER)
     canvas = ImageDraw.Draw(image)
@@ -64,7 +64,7 @@ def draw(live: Mapping[str, Any]) -> bytes:
 
 
 def colour_of(percentile: float | None) -> str:
-    """Return the colour of a percentile as `#rrggbb`; grey for none."""
+    """Return the colour of a percentile as `#rrggbb`, or grey for None."""
     if percentile is None:
         return _NO_FIGURE
     (low, first), (high, last) = next((a, b) for a, b in pairwise(_COLOURS) if percentile <= b[0])
@@ -74,7 +74,7 @@ def colour_of(percentile: float | None) -> str:
 
 
 def _draw_zones(canvas: ImageDraw.ImageDraw, zones: Sequence[Feature], panel: tuple[int, int, int, int]) -> None:
-    """Draw zones as large as they fit into a panel, in the middle of it."""
+    """Draw zones in the middle of a panel, as large as they fit."""
     west, south, east, north = (
         edge(zone["bbox"][side] for zone in zones) for side, edge in enumerate((min, min, max, max))
     )
@@ -91,6 +91,6 @@ def _draw_zones(canvas: ImageDraw.ImageDraw, zones: Sequence[Feature], panel: tu
 
 
 def _outer_rings(geometry: Mapping[str, Any]) -> Iterator[Sequence[Sequence[float]]]:
-    """Yield the outer ring of each polygon: zones have no holes that show at this size."""
+    """Yield the outer ring of each polygon. Inner rings are too small to see at this size."""
     polygons = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
     yield from (polygon[0] for polygon in polygons)

@@ -1,10 +1,9 @@
-"""The one function that publishes `latest`, `brief`, `snapshot` and `windows`.
+"""Publish `latest`, `brief`, `snapshot` and the map's documents.
 
-Their contents: see `assets.documents.bodies`.
-
-Every run of a feed calls it for the zones that it touched, a quarter-hour schedule for all. Publishers may run at once:
-a document is put only over an older version. The snapshot is put before the latests are, so that a kill in between
-never leaves it behind one of them; a publisher that finds a newer latest then takes its part into the snapshot.
+`assets.documents.bodies` defines their contents. Every run of a feed calls `publish` for the affected zones, and a
+quarter-hour schedule for all zones. Publishers may run at the same time, so a document replaces only an older version.
+The snapshot is written before the latests, so that it is not older than a latest if the process is killed in between. A
+publisher that finds a newer latest then adds it to the snapshot.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
 _READER_BYTES, _PUBLICATION_S = 32_000_000, 600.0
-"""A publication looks at each month file once."""
+"""The cache of a publication, which reads each monthly file once."""
 
 
 def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> list[str]:
-    """Publishes these zones' documents (default: all zones') as of `now` (Unix seconds), and the snapshot of all zones.
+    """Publish these zones' documents (default: all zones') as of `now` (Unix seconds), and the snapshot of all zones.
 
-    Returns what could not be read or put, a line each that names the file or zone; the other documents are renewed. A
-    zone without any row has none; one of which nothing can be read keeps the ones it had. Raises UnknownZone, and
-    StorageError where no catalogue was published. By default `now` is the version's own instant: of two publishers the
-    newer one never shows an earlier hour.
+    Returns a line with the file or zone for each that could not be read or written; the other documents are renewed. A
+    zone without rows has no documents; a zone whose rows cannot be read keeps its documents. Raises UnknownZone, and
+    StorageError if no catalogue is published. By default, `now` is the time of the version: the newer of two publishers
+    never shows an earlier hour.
     """
     version = artefact.new_version()
     now = clock.now(version) if now is None else now
@@ -57,7 +56,7 @@ def publish(storage: Storage, now: int | None = None, zones: Collection[str] | N
         with logged(layout.latest(z), failures):
             if not _put(storage, layout.latest(z), body, version):
                 beaten.append(z)
-    if beaten:  # take the latests that newer publishers have put
+    if beaten:  # take the latests that newer publishers have written
         with logged(layout.SNAPSHOT, failures):
             newer = {z: artefact.load(storage, layout.latest(z)) for z in beaten}
             _put_snapshot(storage, described.zones, newer, now, artefact.new_version())
@@ -78,7 +77,7 @@ def _publish_live(
     version: int,
     failures: list[str],
 ) -> None:
-    """The free documents of the map; zones that a newer publisher has put meanwhile are left to it."""
+    """Publish the free documents of the map, except zones that a newer publisher has published meanwhile."""
     storage, zones = reader.storage, dict[str, map_layer.ZoneParts]()
     for z, zf in by_zone.items():
         with logged(layout.live_history(z), failures):
@@ -89,15 +88,15 @@ def _publish_live(
 
 
 def _put(storage: Storage, name: str, body: Mapping[str, Any] | None, version: int) -> bool:
-    """Puts a document over an older one, or withdraws the older one where `body` is None.
+    """Replace an older document, or withdraw it if `body` is None.
 
-    False: a publisher that read later had put it.
+    Returns False if a publisher that read later had written the document.
     """
     return artefact.put(storage, name, artefact.encode(artefact.WITHDRAWN if body is None else body), version)
 
 
 def _is_newer(storage: Storage, z: str, version: int) -> bool:
-    """Whether a publisher that read later than `version` has put a zone's latest."""
+    """Return whether a publisher that read later than `version` has written a zone's latest."""
     return artefact.stands(storage, layout.latest(z), version + 1)
 
 
@@ -108,12 +107,12 @@ def _put_snapshot(
     now: int,
     version: int,
 ) -> None:
-    """Other zones stay as they are in the snapshot, as do those whose latest is a newer publisher's."""
+    """Renew zones in the snapshot. The others do not change, and neither do those with a newer publisher's latest."""
 
     def merge(before: Any) -> dict[str, Any]:
         members = _members(storage, before)
         for z, body in latests.items():
-            # A stamp from the future was given by a clock that has been set back since.
+            # A time in the future comes from a clock that has been set back since.
             if now < members.get(z, {"updated": 0})["updated"] <= clock.now() or _is_newer(storage, z, version):
                 continue
             members.pop(z, None)
@@ -125,7 +124,7 @@ def _put_snapshot(
 
 
 def _members(storage: Storage, before: Any) -> dict[str, Mapping[str, Any]]:
-    """The member of each zone that has figures in a snapshot; from the latests where it is lost or damaged."""
+    """Return a snapshot's members with values by zone; from the latests if the snapshot is lost or damaged."""
     if before is not None:
         return {z: member for z, member in before["zones"].items() if "valid_until" in member}
     members: dict[str, Mapping[str, Any]] = {}

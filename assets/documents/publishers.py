@@ -1,7 +1,7 @@
-"""Measured publishers: how late, how often revised and how whole each feed's rows were, by UTC month.
+"""Measure the publishers: the delays, revisions and gaps of each feed's rows, by UTC month (docs/publishers.md).
 
-Computed from what is kept: when each value was first known and when it was replaced (month files and their history),
-and how the feed was asked (`warehouse.documents.attempts`). The definitions: docs/publishers.md.
+The inputs are when each value was first known and when it was replaced (monthly files and their history), and the
+requests of the feed (`warehouse.documents.attempts`).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from warehouse.version import __version__
 
 METHOD = "publishers/1"
 MONTHS = 13
-"""The newest so many UTC months are measured."""
+"""The number of UTC months that are measured, ending with the newest."""
 Entry = dict[str, Any]
 
 
 def publish(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:
-    """Measure the newest months and publish the document; return it. Raises StorageError.
+    """Measure the newest months, publish the document and return it. Raises StorageError.
 
-    A document of the same UTC day is left alone if none of the files that it was measured from has changed.
+    A document of the same UTC day does not change if its input files have not changed.
     """
     version, inputs = artefact.new_version(), _inputs(storage, sources, rights, mode, now)
     with suppress(DamagedFile):
@@ -53,7 +53,7 @@ def publish(storage: Storage, sources: Mapping[str, Source], rights: Collection[
 
 
 def _inputs(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> str:
-    """Return a hash of what the document depends on: files by stamp, feeds, rights, this release, the UTC day."""
+    """Return a hash of the document's inputs: files by stamp, feeds, permissions, this release, the UTC day."""
     prefixes = layout.series_prefix(), layout.history_prefix(), layout.ATTEMPTS
     files = [stamps for prefix in prefixes for stamps in storage.listing(prefix).items()]
     feeds = [(feed.id, feed.version) for source in sources.values() for feed in source.feeds]
@@ -63,7 +63,7 @@ def _inputs(storage: Storage, sources: Mapping[str, Source], rights: Collection[
 
 
 def measure(storage: Storage, sources: Mapping[str, Source], rights: Collection[str], mode: str, now: int) -> Entry:
-    """The document: an entry a feed and month, months ascending."""
+    """Return the document with one entry per feed and month, months ascending."""
     keys, kept_out = _keys(storage), catalogue.withheld(sources, rights, mode)
     months = sorted(keys)[-MONTHS:]
     attempts_of = cache(lambda month: _attempts(storage, month))
@@ -87,7 +87,7 @@ Pair = tuple[str, str]
 
 
 def _keys(storage: Storage) -> dict[str, set[Pair]]:
-    """UTC month -> the metrics and zones of which readings are kept: a forecast's new vintage is no revision."""
+    """Return the metrics and zones with actual values by UTC month: a forecast's new vintage is not a revision."""
     keys: dict[str, set[Pair]] = defaultdict(set)
     for key in storage.keys(layout.series_prefix()) + storage.keys(layout.history_prefix()):
         if layout.is_month_file(key):
@@ -108,7 +108,7 @@ def _month(
 ) -> list[Entry]:
     feeds = {feed.id: feed for source in sources.values() for feed in source.feeds}
     window = clock.month_window(month)
-    # Of the month before and the one after too: rows of a month come over its end.
+    # The months before and after count too, since rows of a month arrive after its end.
     around = clock.month_of(window.start - 1), month, clock.month_of(window.end)
     attempts_of = {one: requests_of(one) for one in around}
     watched = {feed: _joined([a[feed].watched for a in attempts_of.values() if feed in a]) for feed in feeds}
@@ -117,7 +117,7 @@ def _month(
         try:
             versions = month_versions.read(storage, Month(metric, zone, month))
         except StorageError:
-            continue  # `emds verify` names it; nothing is measured there
+            continue  # `emds verify` names the file, which is not measured
         feed_of = np.array([labels.feed for labels in versions.labels], dtype=object)
         for feed_id in sorted({label.feed for label in versions.labels} & feeds.keys()):
             own = versions.take(feed_of[versions.label] == feed_id)
@@ -134,12 +134,14 @@ def _attempts(storage: Storage, month: str) -> dict[str, Attempts]:
         try:
             by_feed |= attempts.load(storage, code, month)
         except DamagedFile:
-            continue  # what is not known counts as not watched
+            continue  # unknown requests count as not monitored
     return by_feed
 
 
 def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
-    """Starts and ends of the spans of several months; one that goes on over a month's end is one."""
+    """Return starts and ends of the periods of several months. A period that continues into the next month is
+    one period.
+    """
     spans: list[list[int]] = []
     for first, last in sorted(span for month in months for span in month):
         if spans and first <= spans[-1][1]:
@@ -193,7 +195,9 @@ def _times(parts: Sequence[Ints]) -> Entry:
 
 
 def _spread(values: Floats, digits: int) -> Entry:
-    """Median, 95th percentile and maximum, by nearest rank: each is a value that occurred; null without values."""
+    """Return median, 95th percentile and maximum, by nearest rank: each is a value that occurred; null
+    without values.
+    """
     if not len(values):
         return {"median": None, "p95": None, "max": None}
     ordered = np.sort(values)

@@ -1,6 +1,6 @@
-"""Scores of the publishers' forecasts over the last 30 days, feed by feed and zone by zone: docs/publishers.md.
+"""Score the publishers' forecasts over the last 30 days by feed and zone (docs/publishers.md).
 
-And the error of the share of wind and solar, which two forecasts of one publisher make up: docs/windows.md.
+Also measure the error of the share of wind and solar, from two forecasts of a publisher (docs/windows.md).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from warehouse.store.storage import Storage
 
 DAYS = 30
 HOURS = 48
-"""So many hours ahead the error of what windows are searched by is stated, hour by hour."""
+"""The number of hours ahead for which the error of the forecasts in best-hours searches is given, hour by hour."""
 _BEFORE = 10 * DAY
-"""The day before the publication of the longest forecast lies no further back."""
+"""How far before the window actual values are read: the day before a forecast's publication is not earlier."""
 
 
 def measure(
@@ -52,7 +52,7 @@ def measure(
 def measure_shares(
     storage: Storage, sources: Mapping[str, Source], kept_out: Collection[str], now: int
 ) -> list[dict[str, Any]]:
-    """Return an entry per zone with forecasts of the mix and of demand by one publisher."""
+    """Return an entry per zone with forecasts of the mix and of demand by the same publisher."""
     window, entries = _window(now), []
     for source in sources.values():
         feeds = [feed for feed in source.feeds if feed.id not in kept_out]
@@ -75,7 +75,7 @@ def _errors_of_share(
 ) -> list[float | None] | None:
     """Return the share's mean absolute error 1, 2, ... hours ahead, in percentage points.
 
-    None without forecasts or readings.
+    None without forecasts or actual values.
     """
     versions = [_versions(storage, own, zone, metric, window) for metric, own in feeds.items()]
     readings = [Reader(storage, 0).read(zone, actual_of(metric), "net", window) for metric in feeds]
@@ -102,19 +102,19 @@ def _window(now: int) -> Window:
 
 
 def _versions(storage: Storage, feeds: Collection[str], zone: str, metric: Forecast, window: Window) -> Versions:
-    """Return the versions of a forecast by some feeds, of the months of a window. Raises StorageError."""
+    """Return the versions of a forecast by some feeds, for the months of a window. Raises StorageError."""
     every = concat([month_versions.read(storage, Month(metric, zone, month)) for month in months(window)])
     return every.take(every.where(lambda labels: labels.feed in feeds)).compact()
 
 
 def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: Window) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each fuel that the feed forecasts; one without a fuel of other metrics."""
+    """Yield an entry for each fuel that the feed forecasts. Other metrics have one entry without a fuel."""
     try:
         versions = _versions(storage, [feed.id], zone, metric, window)
         actual = Reader(storage, 0).read(zone, actual_of(metric), "net", Window(window.start - _BEFORE, window.end))
         capacity = _capacity(storage, zone, window.end) if metric is Forecast.MIX else {}
     except StorageError:
-        return  # `emds verify` names the file; nothing is measured there
+        return  # `emds verify` names the file, which is not measured
     for fuel in sorted({label.fuel for label in versions.labels}, key=str):
         of_fuel = versions.take(versions.having("fuel", fuel))
         own = np.array([label.fuel == fuel for label in actual.labels], np.bool_)
@@ -124,7 +124,7 @@ def _entries(storage: Storage, feed: Feed, zone: str, metric: Forecast, window: 
 
 
 def _with_fuel(entry: dict[str, Any], fuel: str, capacity: float | None) -> dict[str, Any]:
-    """Return an entry with its fuel, and errors in percent of the installed capacity if that is known."""
+    """Return an entry with its fuel, and errors in percent of the installed capacity if it is known."""
     leads = [
         {**lead, "mae_pct_of_capacity": capacity and lead["mae"] and round(100 * lead["mae"] / capacity, 4)}
         for lead in entry["leads"]
@@ -133,7 +133,7 @@ def _with_fuel(entry: dict[str, Any], fuel: str, capacity: float | None) -> dict
 
 
 def _capacity(storage: Storage, zone: str, at: int) -> dict[str, float]:
-    """Return a zone's installed MW by fuel in the newest year that has begun by then; empty if none is published."""
+    """Return a zone's installed MW by fuel in the newest year that has started at `at`; empty if none is published."""
     rows = Reader(storage, 0).read(zone, Metric.CAPACITY, "net", Window(max(0, at - 2 * 366 * DAY), at))
     by_fuel = {rows.labels[label].fuel: value for label, value in zip(rows.label, rows.value, strict=True)}
     return {fuel: float(value) for fuel, value in by_fuel.items() if fuel and value > 0}

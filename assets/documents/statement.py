@@ -1,7 +1,7 @@
 """Word one value of a brief: the value itself, its rank, its difference from the median, and its trend.
 
 A flow is worded in its own direction: net imports of -4,475 MW are net exports of 4,475 MW, and the values that it is
-compared with are turned in the same way.
+compared with change sign in the same way.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class FigureSentences:
         return self.is_flow and self.value < BALANCED_MW
 
     def rank(self) -> str:
-        """Return the rank among the window, after a comma; empty without history and for a balanced flow."""
+        """Return the rank within the window, after a comma; empty without history and for a balanced flow."""
         context = self.figure.reading.context
         if context is None or self.is_balanced:
             return ""
@@ -85,7 +85,7 @@ class FigureSentences:
         return f", {side} than {share}% of the time in the {window}"
 
     def _window(self, context: ContextBlock) -> str:
-        """Return the window's name without article; the length of a short one is a number of the text."""
+        """Return the window's name without an article. The length of a shorter window is added to `numbers`."""
         if context.window_days_actual == WINDOW_DAYS:
             return f"past {WINDOW_DAYS} days"
         self.numbers["window_days"] = heard(context.window_days_actual, 0)

@@ -1,1 +1,1 @@
-"""The warehouse's Parquet as SQL: views over month files, and the rules that compare feeds with each other."""
+"""Read the warehouse's Parquet with SQL: views over monthly files, and the rules that compare feeds with each other."""

@@ -1,7 +1,7 @@
-"""The resource `duckdb`, and a connection of it with views over the month files of some months.
+"""Provide the resource `duckdb`, and a connection to it with views over the files of some months.
 
-DuckDB reads a warehouse in a folder where it lies. The files of a bucket are brought by the storage layer: DuckDB needs
-no extension for it.
+DuckDB reads a warehouse in a folder in place. The storage layer copies the files of a bucket, so DuckDB does not need
+an extension.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from warehouse.store import layout
 from warehouse.store.storage import Folder, Storage
 
 MEMORY_LIMIT = "1GB"
-"""Above it DuckDB spills into a temporary folder of the connection."""
+"""The limit above which DuckDB spills to a temporary folder of the connection."""
 
 
 def resource(home: Path) -> DuckDBResource:
-    """Return the resource over a warehouse whose folder on this machine is `home`. It holds no rows of its own."""
+    """Return the resource for a warehouse with the local folder `home`. Its database is in memory and stores
+    no rows.
+    """
     return DuckDBResource(
         database=":memory:",
         connection_config={
@@ -36,7 +38,7 @@ def resource(home: Path) -> DuckDBResource:
 
 
 def month_keys(storage: Storage, months: Collection[str]) -> list[str]:
-    """Return the keys of the files of these UTC months, history too."""
+    """Return the keys of the files of these UTC months, including history."""
     keys = [key for root in (layout.series_prefix(), layout.history_prefix()) for key in storage.keys(root)]
     return [key for key in keys if layout.is_month_file(key) and layout.of_series(key)[2] in months]
 
@@ -47,10 +49,10 @@ def open_views(
 ) -> Iterator[DuckDBPyConnection]:
     """Yield a connection with the views of `assets.sql.views` over the files of these UTC months (`2026-11`).
 
-    `left_out`: keys of files that are no part of them.
+    `left_out` are keys of files to leave out.
 
-    A view without files has no row. Raises StorageError where the files cannot be listed or brought, duckdb.Error where
-    one cannot be read or was replaced meanwhile.
+    A view without files has no rows. Raises StorageError if the files cannot be listed or copied, and duckdb.Error if a
+    file cannot be read or was replaced meanwhile.
     """
     keys = [key for key in month_keys(storage, months) if key not in left_out]
     with tempfile.TemporaryDirectory(prefix="emds-sql-") as scratch, duckdb.get_connection() as connection:
@@ -62,7 +64,7 @@ def open_views(
 
 
 def _folder_of(storage: Storage, keys: Sequence[str], scratch: Path) -> Path:
-    """Return the folder below which these keys are files: of a bucket `scratch`, into which they are copied."""
+    """Return the folder that contains the files of these keys. For a bucket, they are copied into `scratch`."""
     if isinstance(storage, Folder):
         return storage.root
     for key in keys:

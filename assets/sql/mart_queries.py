@@ -1,8 +1,8 @@
-"""Marts by SQL: the file of a mart's name selects its rows out of the rows of a zone's metric. No Dagster here.
+"""Build marts with SQL: a mart's SQL file, which has its name, selects its rows from a zone's metric. No Dagster here.
 
-The queries read `readings` (what is served), or for revisions `versions` (every value there was), and `calendar`: each
-half hour of the months to make with its civil month, date and hour, and where its day begins and ends. A month is made
-again only when one of its month files changed. To add a mart, add a file and a line to MARTS.
+The queries read `readings` (the served rows), or `versions` (all values) for revisions, and `calendar`: each half hour
+of the months to build, with its civil month, date and hour, and its day's start and end. A month is rebuilt only if a
+monthly file of the month has changed. To add a mart, add a file and a line to MARTS.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from warehouse.store.stored_bytes import Identity
 
 _LOG = logging.getLogger("emds.assets")
 _STEP = 1800
-"""Civil time is a whole number of half hours from UTC in every zone."""
+"""The offset of civil time from UTC is a whole number of half hours in every zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mart:
-    """One mart: what it holds, of which metrics, and whether it is made of every version or of what is served."""
+    """A mart: its content, its metrics, and whether it is built from every version or from the served rows."""
 
     name: str
     description: str
@@ -54,7 +54,7 @@ class Mart:
 
     @property
     def sql(self) -> str:
-        """The query: the file of the mart's name."""
+        """Return the query, from the file of the mart's name."""
         return Path(__file__).with_name(f"{self.name}.sql").read_text()
 
 
@@ -80,7 +80,7 @@ _EXACT_MEAN = """CREATE OR REPLACE MACRO exact_mean(total, covered) AS (
     SELECT s * CAST(q + CASE WHEN 2 * r > d OR (2 * r = d AND q % 2 = 1) THEN 1 ELSE 0 END AS DOUBLE) / 1000000
     FROM quotient
 )"""
-"""Six decimals, ties to the even one, as `warehouse.figures.resample` rounds."""
+"""Round to six decimals, ties to even, as `warehouse.figures.resample` does."""
 _COLUMNS = ["zone", "metric", "fuel", "counterparty", "link", "ts", "value", "unit", "resolution", "feed", "known_at",
             "superseded_at"]  # fmt: skip
 
@@ -93,10 +93,10 @@ def refresh(
     withheld: Collection[str],
     mode: str,
 ) -> dict[str, int]:
-    """Make a mart's civil months (`2026-11`; None: all) that are out of date; return the rows of each month asked for.
+    """Rebuild a mart's outdated civil months (`2026-11`; None: all), and return the row count of each requested month.
 
-    Rows of `withheld` feeds stay out. Raises StorageError where a file could not be read or put, once the others are
-    made.
+    Rows of `withheld` feeds are left out. Raises StorageError if a file could not be read or written, after the others
+    are built.
     """
     connection.execute(_EXACT_MEAN)
     counts: Counter[str] = Counter()
@@ -114,10 +114,10 @@ def refresh(
 
 
 def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collection[Mart] = MARTS) -> list[str]:
-    """Return the civil months up to `last` (`2026-11`) of which some mart is out of date, ascending.
+    """Return the civil months up to `last` (`2026-11`) with an outdated mart, ascending.
 
-    Lists the series and the marts once. Opens only the marts whose own file or month files were replaced since the mart
-    was last found up to date.
+    Lists the series and the marts once. Opens only the marts whose own file or monthly files were replaced since the
+    mart was last found up to date.
     """
     series, checked = manifest.list_stamps(storage), _checked(storage)
     stamps = _stamps(storage, series, last)
@@ -141,9 +141,9 @@ def stale_months(storage: Storage, mode: str, last: str = "9999-12", of: Collect
 
 
 def _stamps(storage: Storage, series: Mapping[tuple[str, str], Mapping[str, str]], last: str) -> dict[str, str]:
-    """Return a hash for the key of each mart that may exist: of its query, its own stamp and those of its months.
+    """Return a hash by key for each mart that may exist: of its query, its own stamp and the stamps of its months.
 
-    `last`: the newest month to make. A file of month ends reaches into the next civil month east of UTC.
+    `last` is the newest month to build. East of UTC, a monthly file extends into the next civil month.
     """
     mart_files = storage.listing(layout.MARTS)
     stamps = {}
@@ -157,7 +157,7 @@ def _stamps(storage: Storage, series: Mapping[tuple[str, str], Mapping[str, str]
 
 
 def _checked(storage: Storage) -> dict[str, str]:
-    """Return the hash of each mart that was found up to date; none if that cannot be read, which costs time alone."""
+    """Return the hash of each mart that was found up to date; empty if they cannot be read, which only costs time."""
     try:
         return dict(orjson.loads(storage.get(layout.MARTS_CHECKED) or b"{}"))
     except (StorageError, ValueError, TypeError):
@@ -165,7 +165,8 @@ def _checked(storage: Storage) -> dict[str, str]:
 
 
 def first_month(storage: Storage) -> str | None:
-    """Return the first civil month (`2026-10`) of any mart, by the earliest monthly files; None before there are any.
+    """Return the first civil month (`2026-10`) of any mart, from the earliest monthly files; None without monthly
+    files.
 
     Feeds reach further back than the first day that was requested.
     """
@@ -178,7 +179,7 @@ def first_month(storage: Storage) -> str | None:
 
 
 def _marks(storage: Storage, metric: str, zone: str, months: Iterable[str]) -> dict[str, str]:
-    """The mark of each civil month that these month files of a series touch."""
+    """Return the mark of each civil month that overlaps these monthly files of a series."""
     tz = ZONES[zone].tz
     files: dict[str, Identity] = {}
     for month in months:
@@ -203,7 +204,7 @@ def _civil_window(civil: str, tz: str) -> Window:
 
 
 def _load(storage: Storage, key: str, mode: str, mart: Mart) -> MartFile | None:
-    """What a mart's file holds; None where there is none, or it has to be made again."""
+    """Return the contents of a mart's file; None if there is none or it must be rebuilt."""
     body = storage.get(key)
     try:
         file = None if body is None else marts.decode(body, key, mode)
@@ -224,7 +225,7 @@ def _refresh_series(
     withheld: Collection[str],
     mode: str,
 ) -> Counter[str]:
-    """Make the months of one file that are out of date; return how many rows each month asked for has."""
+    """Rebuild the outdated months of a file, and return the row count of each requested month."""
     key = layout.mart(mart.name, metric, zone)
     file = _load(storage, key, mode, mart) if marks else None
     before = {} if file is None else file.marks
@@ -241,7 +242,7 @@ def _refresh_series(
 def _rows(
     storage: Storage, mart: Mart, metric: str, zone: str, stale: Collection[str], withheld: Collection[str]
 ) -> pa.Table:
-    """The rows of the month files that these civil months touch, with the `seconds` of each interval."""
+    """Return the rows of the monthly files that overlap these civil months, with the `seconds` of each interval."""
     windows = [_civil_window(civil, ZONES[zone].tz) for civil in stale]
     files = sorted({month for window in windows for month in clock.months(window)})
     parts = [_month(storage, Month(metric, zone, month), mart) for month in files]
@@ -269,7 +270,7 @@ def _compute(
     stale: Collection[str],
     tz: str,
 ) -> pa.Table:
-    """The rows of a file with those of its stale months made again, ordered by month."""
+    """Return the rows of a file with its rebuilt stale months, ordered by month."""
     connection.register("calendar", pa.concat_tables([_calendar(civil, tz) for civil in stale]))
     connection.register("versions" if mart.of_versions else "readings", rows)
     fresh = connection.sql(mart.sql).to_arrow_table()
@@ -283,7 +284,7 @@ def _compute(
 
 @lru_cache(maxsize=256)
 def _calendar(civil: str, tz: str) -> pa.Table:
-    """Each half hour of a civil month: its month, date and hour, and where its day begins and ends."""
+    """Return each half hour of a civil month: its month, date and hour, and its day's start and end."""
     window = _civil_window(civil, tz)
     starts = range(window.start, window.end, _STEP)
     local = [datetime.fromtimestamp(ts, zone_of(tz)) for ts in starts]
@@ -299,7 +300,7 @@ def _calendar(civil: str, tz: str) -> pa.Table:
 
 
 def _encode(rows: pa.Table, metadata: str) -> bytes:
-    """The bytes of a file, with what it says of itself and their checksum."""
+    """Return the bytes of a file, with its metadata and their checksum."""
     out = pa.BufferOutputStream()
     with pq.ParquetWriter(out, rows.schema, compression="zstd", store_schema=False) as writer:
         writer.write_table(rows)
@@ -308,7 +309,7 @@ def _encode(rows: pa.Table, metadata: str) -> bytes:
 
 
 def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str) -> int:
-    """Make the records of all series out of the days; return how many there are. Raises StorageError."""
+    """Build the records of all series from the days, and return their number. Raises StorageError."""
     keys = [layout.mart(marts.DAILY, metric, zone) for metric in ONE_VALUED for zone in ZONES]
     tables = [file.rows for key in keys if (file := _load(storage, key, mode, MARTS[0])) is not None]
     if not tables:
@@ -321,7 +322,7 @@ def refresh_records(storage: Storage, connection: DuckDBPyConnection, mode: str)
 
 
 def column_types(storage: Storage, mart: Mart, mode: str) -> Sequence[tuple[str, str]]:
-    """Name and type of each column of a mart; none where it has no file yet."""
+    """Return the name and type of each column of a mart; empty if it does not have a file yet."""
     keys = (layout.mart(mart.name, metric, zone) for metric in mart.metrics for zone in ZONES)
     file = next(filter(None, (_load(storage, key, mode, mart) for key in keys)), None)
     return [(column.name, str(column.type)) for column in file.rows.schema] if file else ()

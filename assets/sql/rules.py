@@ -1,6 +1,6 @@
-"""The rules that compare feeds with each other: one table. The SQL in the file of a rule's name selects what breaks it.
+"""List the rules that compare feeds with each other. A rule's SQL file, which has its name, selects the violations.
 
-Each file reads the views of `assets.sql.views` alone and selects `zone`, `day` (a civil or market day) and `detail`, a
+Each file reads only the views of `assets.sql.views` and selects `zone`, `day` (a civil or market day) and `detail`, a
 sentence. To add a rule, add a file and a line here. No Dagster here.
 """
 
@@ -15,7 +15,7 @@ from duckdb import DuckDBPyConnection
 
 
 class SqlFinding(NamedTuple):
-    """One day of a zone that breaks a rule."""
+    """A day of a zone that violates a rule."""
 
     zone: str
     day: date
@@ -24,18 +24,18 @@ class SqlFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What passing means, and the query of what does not pass."""
+    """The meaning of a pass, and the query that finds violations."""
 
     name: str
     sentence: str
 
     @property
     def sql(self) -> str:
-        """The query: the file of the rule's name."""
+        """Return the query, from the file of the rule's name."""
         return Path(__file__).with_name(f"{self.name}.sql").read_text()
 
     def find(self, connection: DuckDBPyConnection) -> list[SqlFinding]:
-        """Return every finding, the newest day first. Raises duckdb.Error where a file cannot be read."""
+        """Return every finding, the newest day first. Raises duckdb.Error if a file cannot be read."""
         query = f"SELECT zone, day, detail FROM ({self.sql}) ORDER BY day DESC, zone, detail"  # noqa: S608
         return [SqlFinding(*row) for row in connection.execute(query).fetchall()]
 

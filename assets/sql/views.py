@@ -1,6 +1,6 @@
-"""The views, tables and macros over month files, as SQL with a comment on every column. No Dagster here.
+"""Define the views, tables and macros over monthly files as SQL, with a comment on every column. No Dagster here.
 
-Paths are relative to the folder that holds `series/` and `history/`. Zone, metric and month are read from the path.
+Paths are relative to the folder that contains `series/` and `history/`. Zone, metric and month are read from the path.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COLUMNS = {
     "high": "Upper bound of an estimate, in `unit`",
     "factors": "Id of the set of factors of an estimate",
 }
-"""What each column holds, in the views' order."""
+"""The comment on each column, in the order of the views."""
 _OF_FORECASTS, _OF_ESTIMATES = ("published_at", "basis"), ("low", "high", "factors")
 _TYPES = dict.fromkeys(("ts", "known_at", "superseded_at", "published_at"), "BIGINT")
 _TYPES |= dict.fromkeys(("value", "low", "high"), "DOUBLE") | {"starts_at": "TIMESTAMPTZ"}
@@ -51,7 +51,7 @@ _EXPRESSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view, its query and what it shows."""
+    """A view with its query and its comment."""
 
     name: str
     query: str
@@ -62,11 +62,11 @@ class View:
 
 
 Files = Mapping[str, Sequence[str]]
-"""Prefix of `warehouse.store.layout` -> paths or patterns of its month files; a prefix without files is left out."""
+"""The paths or patterns of monthly files by prefix of `warehouse.store.layout`. Prefixes without files are left out."""
 
 
 def patterns(home: Path) -> Files:
-    """Return patterns of all month files of a folder: those of months to come too."""
+    """Return patterns of all monthly files of a folder, including those of future months."""
     prefixes = [layout.series_prefix(metric) for metric in (*Metric, *Forecast)]
     found = {prefix: [f"{prefix}zone=*/*.parquet"] for prefix in prefixes if _holds(home, prefix)}
     roots = (layout.series_prefix(), layout.history_prefix())
@@ -74,7 +74,7 @@ def patterns(home: Path) -> Files:
 
 
 def by_prefix(keys: Iterable[str]) -> Files:
-    """Return these month files by each prefix that a view reads."""
+    """Return these monthly files by each prefix that a view reads."""
     found: dict[str, list[str]] = defaultdict(list)
     for key in keys:
         metric, _, _, is_history = layout.of_series(key)
@@ -85,7 +85,7 @@ def by_prefix(keys: Iterable[str]) -> Files:
 
 
 def views(files: Files) -> Iterator[View]:
-    """Yield every view; one without files has its columns and no row."""
+    """Yield every view. A view without files has its columns but no rows."""
     columns = View("", "", "").columns
     everything = (*columns, "superseded_at", *_OF_FORECASTS, *_OF_ESTIMATES)
     served = files.get(layout.series_prefix(), ())
@@ -98,7 +98,7 @@ def views(files: Files) -> Iterator[View]:
     )
 
     def of(metric: str, columns: tuple[str, ...]) -> str:
-        # By the metric's own folders: DuckDB lists every folder below a pattern before it chooses files.
+        # The metric's own folders are read, because DuckDB lists every folder below a pattern before it chooses files.
         return _query(files.get(layout.series_prefix(metric), ()), columns)
 
     for metric in Metric:
@@ -124,7 +124,7 @@ def _holds(home: Path, prefix: str) -> bool:
 
 
 def _query(paths: Sequence[str], columns: tuple[str, ...]) -> str:
-    """Filters on zone, metric and month choose files by their names."""
+    """Return a query over `paths`. Filters on zone, metric and month choose files by name."""
     if not paths:
         typed = (f"NULL::{_TYPES.get(name, 'VARCHAR')} AS {name}" for name in columns)
         return f"SELECT {', '.join(typed)} WHERE false"
@@ -132,14 +132,14 @@ def _query(paths: Sequence[str], columns: tuple[str, ...]) -> str:
 
 
 def _read(paths: str, columns: tuple[str, ...]) -> str:
-    """Over the files that an expression of SQL names."""
+    """Return a query over the files that an SQL expression names."""
     chosen = ", ".join(_EXPRESSIONS.get(name, name) for name in columns)
     types = "{'metric': VARCHAR, 'zone': VARCHAR}"
     return f"SELECT {chosen} FROM read_parquet({paths}, filename=true, hive_partitioning=true, hive_types={types})"
 
 
 def _months() -> str:
-    """A macro that names the files itself, so that no other folder is listed."""
+    """Return a macro that names the files itself, so that no other folder is listed."""
     path = f"'{layout.series_prefix()}metric=' || of_metric || '/zone=' || of_zone || '/' || of_month || '.parquet'"
     return f"CREATE MACRO months(of_zone, of_metric, of_month) AS TABLE {_read(path, View('', '', '').columns)}"
 
@@ -160,11 +160,11 @@ WHERE NOT EXISTS (
       AND b.ts < r.ts + r.seconds AND b.ts + b.seconds > r.ts
       AND (b.rank < r.rank OR (b.rank = r.rank AND b.seconds < r.seconds))
 )"""
-"""Where several feeds state an interval, the best rank's row stands; of one feed's, the finest."""
+"""If several feeds have an interval, the best-ranked feed's row counts. Of one feed's rows, the finest counts."""
 
 
 def statements(files: Files) -> list[str]:
-    """Return the SQL that makes the views, in order. DuckDB opens a file of each view that it makes."""
+    """Return the SQL that creates the views, in order. DuckDB opens a file of each view that it creates."""
     sql = [statement for table in _tables() for statement in _define(table)]
     for view in views(files):
         sql.append(f"CREATE VIEW {view.name} AS {view.query}")
@@ -179,7 +179,7 @@ def statements(files: Files) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class LookupTable:
-    """A small table, its rows, and what its columns hold."""
+    """A small table with its rows and the comments on its columns."""
 
     name: str
     comment: str
@@ -188,7 +188,7 @@ class LookupTable:
 
 
 def _tables() -> list[LookupTable]:
-    """`zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds, `tolerances` of two feeds."""
+    """Return `zones` with their clocks, `feeds` with their ranks, `resolutions` in seconds, `tolerances` of feeds."""
     return [
         LookupTable(
             "zones",
@@ -233,7 +233,7 @@ def _tables() -> list[LookupTable]:
 
 
 def _define(table: LookupTable) -> Iterator[str]:
-    """The SQL that makes a table with its comments."""
+    """Yield the SQL that creates a table with its comments."""
     values = ", ".join("(" + ", ".join(_literal(cell) for cell in row) + ")" for row in table.rows)
     yield f"CREATE TABLE {table.name} AS SELECT * FROM (VALUES {values}) AS t({', '.join(table.columns)})"
     yield f"COMMENT ON TABLE {table.name} IS {quoted(table.comment)}"
@@ -245,5 +245,5 @@ def _literal(cell: object) -> str:
 
 
 def quoted(text: str) -> str:
-    """A literal of SQL."""
+    """Return an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
