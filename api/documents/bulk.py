@@ -1,4 +1,4 @@
-"""Serve `/v1/bulk`: the list of the monthly files that may be redistributed, its descriptions, and each file.
+"""Serve `/v1/bulk`: the list of the monthly files that may be redistributed, its descriptions, and the files.
 
 A file is served whole or by ranges. The current redistribution permissions of the feed of every row decide whether it
 is served.

@@ -84,8 +84,8 @@ def _link(service: Service, request: HttpRequest, cursor: str) -> Headers:
 def page(storage: Storage, since: Moment | None, limit: int, wanted: ChangeFilter, lag_s: float) -> dict[str, Any]:
     """Return a page of entries after `since`, a cursor or a time.
 
-    A time without an offset is the earliest one in the zones. `lag_s` is the time during which a worker may still serve
-    an older file. Raises UnknownCursor, StorageError and Problem 400.
+    A time without an offset is that of the zone that reaches it first. `lag_s` is the time during which a worker may
+    still serve an older file. Raises UnknownCursor, StorageError and Problem 400.
     """
     until = settled(lag_s)
     if since == NOW:

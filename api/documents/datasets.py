@@ -45,7 +45,7 @@ def data_package(files: Sequence[Mapping[str, Any]], as_of: int, catalogue: Cata
 
 def _resource(file: Mapping[str, Any], schema: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
     carriers = [catalogue.sources[code] for code in file["sources"]]
-    # A licence is given by its URL if it has one, otherwise by a name.
+    # A licence is given by its URL, or by a name if it has no URL.
     words = [{"path": s.license_url} if s.license_url else {"name": "other-license-specified"} for s in carriers]
     return {
         "name": _id(file).lower(),

@@ -36,7 +36,7 @@ def read_arguments(arguments: Iterable[Parameter], sent: Mapping[str, Any]) -> Q
 def _text(value: Any) -> str:
     """Return a JSON value as text in a query. 200.0 becomes a whole number.
 
-    No argument takes an object or a nested list, so these become empty texts of any depth, which are rejected.
+    No argument takes an object or a nested list. They become `{}` and `[]`, however deep they are, and are rejected.
     """
     if isinstance(value, str):
         return value.strip()

@@ -128,7 +128,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
 
 
 def _early_call(caller: Call, api_key: Any, payment: Any) -> Call:
-    """Return a call before its arguments are read. With credentials it has a paid path, otherwise a free one."""
+    """Return a call before its arguments are read. It has a paid path if it has credentials, otherwise a free path."""
     key = api_key.strip() if isinstance(api_key, str) and not caller.authorization else ""
     paid = bool(caller.authorization or key or payment)
     return replace(caller, api_key=key, payment="mcp" if payment else "", price="mcp" if paid else "")

@@ -116,7 +116,7 @@ def error(fault: RpcError, id_: Id | None) -> bytes:
 def _reply(message: dict[str, Any], sent: ProtocolHeaders, perform: Perform) -> RpcReply:
     """Check and perform a request.
 
-    A request is legacy if its header has no version or a legacy one, and `_meta` has no version or the same one.
+    A request is legacy if its header has a legacy version or none, and `_meta` repeats that version or has none.
     """
     method, params = message["method"], message.get("params", {})
     meta = params["_meta"] if isinstance(params.get("_meta"), dict) else {}

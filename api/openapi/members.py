@@ -26,7 +26,7 @@ def text(**bounds: Any) -> Schema:
 
 
 def choice(*words: str) -> Schema:
-    """Return the schema of a string that is one of `words`."""
+    """Return the schema of an enumeration of `words`."""
     return text(enum=list(words))
 
 

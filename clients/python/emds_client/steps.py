@@ -21,7 +21,7 @@ _FAR = "2100-01-01"
 
 
 class Update(NamedTuple):
-    """A followed frame. `cursor` continues after it. `changed` tells whether the frame differs from the last one."""
+    """A followed frame. `cursor` continues after it. `changed` is true if the frame differs from the last update."""
 
     frame: Any
     cursor: str
