@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _DATA = (published, status, changes, bulk, series, windows, records, geo, ogc, discovery, zone_images)
 _ACCESS = (sign_up, key_life, webhook_views)
 VIEWS: Mapping[str, View] = {name: view for room in _DATA + _ACCESS for name, view in room.VIEWS.items()}
-"""The views by operationId. Each takes the service, the request, its checked parameters, the path's parts by name."""
+"""The views by operationId, which take the service, the request, its checked parameters, and the parts of the path."""
 NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST, **bulk.NOT_FOUND_FIRST}
 """The checks, by operationId, that raise a 404 before a 400 for parameters is raised."""
 _FILE = "bulk-file"

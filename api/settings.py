@@ -214,5 +214,5 @@ class Settings:
         return cls(**values, facilitators=facilitators)
 
     def lacks_node(self, facilitators: Sequence[Facilitator]) -> bool:
-        """Return whether a remote facilitator takes real money and no node (EMDS_RPC_URL) can settle doubts."""
+        """Return whether a remote facilitator takes real money and no node (EMDS_RPC_URL) decides unknown outcomes."""
         return not self.rpc_url and not all(is_loopback(each.url) for each in facilitators)

@@ -1,6 +1,6 @@
 """Open the accounts database, SQLite or PostgreSQL, and raise a single error while it does not respond.
 
-The SQLite file holds keys, counts and payments, so only its owner may read it. An empty file in its place is a loss,
+The SQLite file contains keys, counts and payments, so only its owner may read it. An empty file in its place is a loss,
 which a new database must not hide.
 """
 

@@ -119,8 +119,8 @@ class Keys:
     def reserve(self, digest: bytes, now: int) -> Usage | None:
         """Count a call of a key on its day; return None if the key does not work or has no call left.
 
-        If the connection is lost during the commit, the count is sent again. This may cost the key a call, and never
-        adds one.
+        If the connection is lost during the commit, the count is sent again. This may cost the key a call,
+        but never grants an extra call.
         """
         row = self.database.run(_COUNT, {"digest": digest, "day": now // DAY, "limit": CALLS_PER_DAY, "now": now})
         return Usage(*row) if row else None

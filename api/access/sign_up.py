@@ -1,8 +1,8 @@
 """Sign up for a key and confirm it by e-mail: the paths, the e-mail, and the changes to the accounts.
 
-Unconfirmed keys do not work and do not count. A link that was sent for one key of an address also confirms another key
-in its request. Thus sign-ups by others do not lock a person out. `api.access.keys` admits requests with keys, and
-`api.access.key_life` rotates and revokes keys.
+Unconfirmed keys do not work and do not count. A link for one key of an address confirms another key of the address if
+its request carries that key, so sign-ups by others do not lock a person out. `api.access.keys` admits requests with
+keys, and `api.access.key_life` rotates and revokes keys.
 """
 
 from __future__ import annotations

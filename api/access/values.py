@@ -1,7 +1,7 @@
 """Define the values that pass between an endpoint and the gate: a call, a grant, a response, a problem.
 
 REST endpoints (`api.access.gate.Admission`) and MCP tools treat a call alike. After the checks of path and parameters,
-so that an error costs nothing, they call `gate.admit(call)`. It returns a Problem (401, 402, 429 ...), a WholeAnswer
+so that an error is free, they call `gate.admit(call)`. It returns a Problem (401, 402, 429 ...), a WholeAnswer
 that was paid for and lost in transit, or a Grant. Then follow the work for `grant.method`, in memory, and
 `grant.settle(answer)`, which counts or charges. It returns headers to add to the response, or a Problem to send
 instead. If the work raises, they call `grant.settle(NO_ANSWER)`.

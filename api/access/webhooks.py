@@ -1,9 +1,8 @@
 """Store the subscriptions of webhooks and their pending messages in the accounts database.
 
-A transaction writes a batch of messages and the position that it was made from (cursor, states), so that a kill
-neither repeats nor loses a message. A delivery first claims the subscription, so that messages go out in order. Times
-are true time in Unix seconds. The secret is stored in plain text, because it signs messages; this module never logs
-it.
+A transaction writes a batch of messages and their position (cursor, states), so that a kill neither repeats nor loses
+a message. A delivery first claims the subscription, so that messages go out in order. Times are true time in Unix
+seconds. The secret is stored in plain text, because it signs messages; this module never logs it.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Provide HTTP itself: middleware, parameters, problems, responses, compression, access log and metrics."""
+"""Handle HTTP: middleware, parameters, problems, responses, compression, access log and metrics."""

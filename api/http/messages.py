@@ -66,7 +66,7 @@ class HttpRequest:
 
     @property
     def id(self) -> str:
-        """The request ID: the client's own, or one from `api.http.middleware`."""
+        """The request ID: the client's own, or an ID from `api.http.middleware`."""
         name: str = self.environ.get("emds.request_id", "")
         return name
 

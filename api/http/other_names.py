@@ -21,7 +21,7 @@ _MEANT = (
     ("cursor", "cursor with the value of `next`", "page offset skip"),
     ("format", "format=csv", "type output accept fmt"),
 )
-"""A parameter, its use, and the other names that clients send. The first one that a path has is meant."""
+"""A parameter, its use, and the other names that clients send. The first parameter of the path is meant."""
 
 
 def explain_name(name: str, known: Container[str]) -> str:

@@ -20,7 +20,7 @@ from warehouse.market.metrics import METRICS
 from warehouse.market.zones import ZONES, find_zone
 
 _MEANT = {word: metric.value for metric, of in METRICS.items() if of.path for word in of.path.other_words}
-"""The metric for each word that means one."""
+"""The metrics that other words mean, by word."""
 _CREDENTIALS = ("HTTP_AUTHORIZATION", "HTTP_X_API_KEY", "HTTP_PAYMENT_SIGNATURE", "HTTP_X_PAYMENT")
 
 

@@ -1,6 +1,6 @@
 """Find the reason why intervals lack an estimate of carbon intensity, from the stored mix, when a gap is listed.
 
-`warehouse.figures.refusals` gives the reason by the mix rows of a market day. If it gives none, only the raw response
+`warehouse.figures.refusals` gives the reason from the mix rows of a market day. If it gives none, only the raw response
 had the cause, and the gap has no reason. An interval without mix rows has none either.
 """
 
@@ -89,7 +89,7 @@ def _market_tz(plan: ZonePlan) -> str:
 
 
 def _estimates(reader: Reader, plan: ZonePlan, day: Window) -> Estimates:
-    """Return the estimates by the stored mix rows of a market day."""
+    """Return the estimates from the stored mix rows of a market day."""
     mix = replace(plan, stored=Metric.MIX.value, files=tuple(reader.files(plan.zone, Metric.MIX, day)))
     rows = joined(piece.rows for piece in stored_rows.stored(reader, mix, "asc", day))
     rows = rows.take(slice(*rows.between(day)))

@@ -34,7 +34,7 @@ MOST_GAPS = 20
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The rows of a response and the facts of its envelope; `start` and `end` are the effective ones."""
+    """The rows of a response and the facts of its envelope; `start` and `end` are the effective values."""
 
     request: SeriesRequest
     rows: RowColumns

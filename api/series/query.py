@@ -31,7 +31,7 @@ TimeStyle = Literal["utc", "local"]
 Key = tuple[str, str, str]
 """A row's sort key besides `ts`: fuel, counterparty and link; for a forecast fuel, `published_at` and feed."""
 WHOLE: Key = ("", "", "")
-"""The key of a cursor at the start of a time."""
+"""The key of a cursor at the first row of a time."""
 DEFAULT_LIMIT, MOST_ROWS = 1000, 5000
 SAMPLE_ROWS = 50
 SETTLED_S = 10
@@ -56,7 +56,7 @@ class Cursor(NamedTuple):
     given_down_to: int | None = None
     """In descending order the `ts` down to which pages are complete; None within the rows of a time."""
     zone: str | None = None
-    """For several zones the row's zone, empty at the start of a time; None for a page of a single zone."""
+    """For several zones the row's zone, empty at the first row of a time; None for a page of a single zone."""
 
     @property
     def until(self) -> int:
@@ -165,7 +165,7 @@ class ZonePlan:
 def series_request(
     metric: Metric, zones: tuple[str, ...], stored: tuple[str, ...], query: Mapping[str, Any], several: bool
 ) -> SeriesRequest:
-    """Return the request of checked parameters. Raises Problem 400 for parameters that contradict each other."""
+    """Return a request from checked parameters. Raises Problem 400 for parameters that contradict each other."""
     now, ahead = clock.now(), _asks_forecast(query)
     start, end = [_edge(name, query[name], zones, now, query.get("interval")) for name in ("start", "end")]
     as_of = to_unix("as_of", query["as_of"], zones, now)

@@ -1,6 +1,6 @@
 """Serve `/v1/windows/{zone}`: the best hours among the known future values of a zone (docs/windows.md).
 
-A response is valid for the current interval, from whose start all its values count.
+A response is valid for the current interval, because all its values count from the interval's start.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _windows(service: Service, request: HttpRequest, query: QueryValues, zone: s
 
 
 def question(catalogue: Catalogue, zone_id: str, query: Mapping[str, Any]) -> WindowQuestion:
-    """Return the question of checked parameters.
+    """Return a question from checked parameters.
 
     Raises UnknownZone, MetricNotAvailable, Withheld; Problem 400 for parameters that contradict each other.
     """

@@ -1,4 +1,4 @@
-"""Break circuits in a worker, to stop sending payments to a failing facilitator for a while.
+"""Pause payments to a failing facilitator by circuit breakers, for some payers or for everyone.
 
 A client can make a facilitator fail, so a failure opens the circuit only for its payer. The circuit opens for everyone
 if the facilitator cannot be reached, or if payments of two payers meet failures that no client can cause. After a

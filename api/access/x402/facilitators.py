@@ -159,7 +159,7 @@ class Facilitators:
 def _is_own_fault(reply: JsonReply, payment: Payment) -> bool:
     """Return whether a failure is the facilitator's: a timeout or a 5xx on a payment that was checked whole here.
 
-    The signature of a contract wallet cannot be checked here, and any client can write one.
+    The signature of a contract wallet cannot be checked here, and any client can make one up.
     """
     is_in_form = reply.document is not None and isinstance(reply.document.get("success"), bool)
     return payment.is_plain and not is_in_form and (reply.status == 0 or reply.status >= 500)
@@ -184,7 +184,7 @@ def _settlement(document: Mapping[str, Any], payment: Payment) -> Outcome:
         return Settled(named) if named and network and not _other_payer(document, payment) else Unknown()
     code = _code(document.get("errorReason"))
     if code in SPENT:
-        return Unknown()  # used by this attempt, an earlier one, or the payer: only the chain shows which
+        return Unknown()  # used by this attempt, an earlier attempt, or the payer: only the chain shows which
     if code == _PENDING or tx:
         return Unknown(named, pending=code == _PENDING)
     return Unreachable(reached=True) if code in TROUBLE else Refused(code)
