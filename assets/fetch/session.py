@@ -250,7 +250,7 @@ def _refusal(request: Request, reply: Reply) -> FeedError:
 
 
 def _absent(request: Request, reply: Reply) -> FeedError:
-    """Return the meaning of a 404: a file is not there yet; a query has an outage, unless the body reports no data."""
+    """Return the error for a 404. A file is not there yet. A query has an outage, unless the body reports no data."""
     text = f"{_host(request)} returned {reply.status}"
     if any(feed.files for feed in _feeds(request)):
         return NotPublished(f"{text}: the file does not exist yet")

@@ -39,8 +39,7 @@ BROKEN_ZIP = (
 ZIP_MEMBERS = 10_000
 ZIP_BYTES = 512_000_000
 ZIP_DEPTH = 3
-"""Limits of a zip. A week of trading reports is a zip of 2,016 zips with a file each; far larger content is rejected.
-"""
+"""Limits of a zip. A week of trading reports is a zip of 2,016 zips with a file each. Far larger zips are rejected."""
 
 
 def text_of(body: bytes) -> str:
@@ -131,7 +130,7 @@ def table(text: str, delimiter: str = ",") -> tuple[list[str], Iterator[list[str
 
 
 def _cells(text: str, delimiter: str) -> Iterator[list[str]]:
-    """Splitting is three times as fast as the reader, with the same result if the text has no quotes."""
+    """Return the cells of each line. Splitting is three times as fast as the reader, and equal without quotes."""
     if '"' in text:
         return csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     return (line.split(delimiter) for line in text.replace("\r\n", "\n").split("\n"))
@@ -165,7 +164,7 @@ def without_cut_cell(text: str) -> str:
 
 
 def only_lines_with(word: str, text: str) -> str:
-    """Return the first line and those that contain `word`. A market's file has thousands of nodes; emds reads few."""
+    """Return the first line and those that contain `word`. A market's file has thousands of nodes."""
     head, _, rest = text.partition("\n")
     return "\n".join([head, *(line for line in rest.split("\n") if word in line)])
 

@@ -134,7 +134,7 @@ def _extend_estimate(rows: Rows, zone: str, unstored: carbon.Unstored, partial: 
 
 
 def _unstored(by_code: MixByCode, zone: str, inside: Mapping[str, str]) -> carbon.Unstored:
-    """Return what the codes of a response report about a zone beside its rows."""
+    """Return what the codes of a response report about a zone in addition to its rows."""
     parts: dict[str, dict[int, float]] = defaultdict(dict)
     for code, readings in by_code.readings.items():
         if code.zone == zone and code.name in inside:

@@ -1,4 +1,4 @@
-"""Serve Energinet's Energi Data Service: prices of DK-1, DE-LU, NO-2 and SE-3; flows and carbon intensity of DK-1.
+"""Define the feeds of Energi Data Service: prices of DK-1, DE-LU, NO-2, SE-3, and flows and carbon intensity of DK-1.
 
 Traps:
 - Prices since 2025-10-01 are in `DayAheadPrices` (quarter hours), earlier ones in `Elspotprices` (hours). Each responds

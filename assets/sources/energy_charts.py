@@ -1,4 +1,4 @@
-"""Serve Energy-Charts (Fraunhofer ISE): day-ahead prices of European bidding zones, if the response states CC BY.
+"""Define the feed of Energy-Charts (Fraunhofer ISE): day-ahead prices of bidding zones, if the response is CC BY.
 
 Traps:
 - The licence is per zone and may change, so `license_info` of every response decides, not a list. A response without CC

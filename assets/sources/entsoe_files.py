@@ -1,11 +1,11 @@
-"""Serve ENTSO-E's File Library: monthly files of prices, load, flows and mix of all Europe, besides the Web API.
+"""Define the feeds of ENTSO-E's File Library: monthly files of prices, load, flows and mix, a way around the Web API.
 
 The values are those of the Web API, from the same database. Traps:
 - Folder names carry a version that increases (`EnergyPrices_12.1.D_r3` became `..._r3.1`). The export log, requested
   first, names the files of each month with their export times. An unchanged file is not requested again.
 - The log names files without folder and extension: `2026_07_EnergyPrices_12.1.D_r3.1` is `EnergyPrices_12.1.D_r3.1/`
   and the name with `.csv`. A log of another data set has a column `folder_name`, and both forms are read.
-- Files are tab-separated with a BOM and cover all Europe, so they are read line by line, never whole.
+- Files are tab-separated with a BOM and cover all Europe, so they are read line by line.
 - `DateTime(UTC)` is the interval's start. Every interval is present, and no curve needs expanding.
 - An area may appear twice, as zone and as country. Only rows whose AreaTypeCode has BZN are used.
 - A key may be repeated, and the newest UpdateTime is used.

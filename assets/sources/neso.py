@@ -1,4 +1,4 @@
-"""Serve NESO's Carbon Intensity API for GB: estimated carbon intensity and generation mix in per cent, half-hourly.
+"""Define the half-hourly feeds of NESO's Carbon Intensity API for GB: estimated intensity, and mix in per cent.
 
 Traps:
 - The window of a request is matched by interval *end*, both ends included. The half hour before `from` is included too,

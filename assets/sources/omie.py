@@ -1,4 +1,4 @@
-"""Serve OMIE, the Iberian market operator: day-ahead prices from the publisher of the auction itself.
+"""Define the feed of OMIE, the Iberian market operator: day-ahead prices from the publisher of the auction itself.
 
 Traps:
 - Column 5 is Portugal, column 6 Spain. The header does not name them.

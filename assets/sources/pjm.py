@@ -1,4 +1,4 @@
-"""Serve PJM: real-time and day-ahead prices from Data Miner 2, which needs a key and forbids redistribution.
+"""Define the feeds of PJM: real-time and day-ahead prices from Data Miner 2, which needs a key and bans redistribution.
 
 https://dataminer2.pjm.com lists the products, https://apiportal.pjm.com their parameters.
 """

@@ -1,4 +1,4 @@
-"""Serve PSE, the Polish system operator: day-ahead prices of Poland, converted back to exact EUR, and actual demand.
+"""Define the feeds of PSE, the Polish system operator: day-ahead prices, converted back to exact EUR, and demand.
 
 Traps:
 - `dtime_utc` is the interval's END. Local labels are wrong in the repeated hour and are never read.

@@ -1,4 +1,4 @@
-"""Serve AEMO, the National Electricity Market of Australia: regional price, demand, net interchange, flows, mix.
+"""Define the feeds of AEMO, Australia's National Electricity Market: price, demand, net interchange, flows, mix.
 
 Traps:
 - Every stamp is the interval's END in market time: UTC+10 all year, also in summer, for all five regions.

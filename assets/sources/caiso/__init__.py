@@ -1,4 +1,4 @@
-"""Serve the California ISO: prices from OASIS; demand, generation and interchange from Today's Outlook."""
+"""Define the feeds of the California ISO: OASIS prices, and demand, generation and interchange of Today's Outlook."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _outlook_requests(feed: str, file: str, days: Sequence[MarketDay], now: int)
 
 
 def parse_demand(body: bytes, request: Request) -> Rows:
-    """Return five-minute system demand, without the forecasts and the net demand beside it."""
+    """Return five-minute system demand, without the columns of forecasts and net demand."""
     outlook = _outlook.read(body, request, lambda header: columns(header, DEMAND))
     rows = Rows()
     rows.extend(

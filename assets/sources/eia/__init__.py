@@ -1,6 +1,6 @@
-"""Serve EIA-930 by API v2: demand and interchange of the seven US zones, generation of California, mix of the others.
+"""Define the feeds of EIA-930: demand and interchange of seven US zones, generation of California, mix of the others.
 
-All values are hourly. https://www.eia.gov/opendata/documentation.php describes the API.
+All values are hourly. https://www.eia.gov/opendata/documentation.php describes the API (v2).
 
 Traps:
 - `period` is the UTC hour's end. `start` and `end` are both included, so a day is requested from midnight to midnight.

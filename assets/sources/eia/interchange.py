@@ -1,8 +1,8 @@
 """Parse EIA-930's interchange by border: signs, PJM's clock, and the nets that the borders add up to.
 
 PJM writes the start of its UTC hours, and EIA reads these stamps as hour ends on the Eastern clock. All rows of PJM's
-borders (`fromba`) are therefore 3 hours late in summer and 4 hours late in winter; its demand and totals are not. In
-spring, one UTC hour of a year is not on the Eastern clock and has no reading. In autumn, two periods name one hour.
+borders (`fromba`) are therefore 3 hours late in summer and 4 hours late in winter, but its demand and totals are not.
+In spring, one UTC hour of a year is not on the Eastern clock and has no reading. In autumn, two periods name one hour.
 
 PJM's own rows of its borders with MISO and NYISO are too high. Over 238 hours of June 2023 its borders differ from
 EIA's total by 3,247 MW on average, and by 518 MW with the rows of MISO and NYISO instead. In July 2021 the difference
@@ -57,7 +57,7 @@ _HALF_A_DAY = range(-12 * HOUR, 13 * HOUR, HOUR)
 
 
 def parse_interchange(body: bytes, request: Request) -> Rows:
-    """Return `interchange` rows, + into the zone: each border, and the net if the page is whole; of totals the net.
+    """Return `interchange` rows, + into the zone: each border, and the net of a complete page or of totals.
 
     Raises FeedChanged, FeedUnavailable, NotPublished.
     """
@@ -127,8 +127,8 @@ def _is_near(ts: int, readings: Collection[int]) -> bool:
 def sum_whole(parts: Sequence[Mapping[int, float]]) -> tuple[list[int], list[float]]:
     """Return the sums of the parts at the hours with all parts.
 
-    A part is missing if it has a value within half a day of the hour. Borders and plants change over the years, and the
-    publisher does not list them with the values.
+    A part without a value at the hour is missing if it has a value within half a day. Borders and plants change over
+    the years, and the publisher does not list them with the values.
     """
     instants = sorted(set[int]().union(*parts))
     whole = [ts for ts in instants if all(ts in part or not _is_near(ts, part) for part in parts)]

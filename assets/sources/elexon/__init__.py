@@ -1,4 +1,4 @@
-"""Serve Elexon Insights for GB: market index price, demand outturn, interconnector flows and mix, half-hourly.
+"""Define the half-hourly feeds of Elexon Insights for GB: market index price, demand, interconnector flows and mix.
 
 Traps:
 - Only `startTime` (UTC) dates a row. Settlement periods count from London midnight, 46 to 50 per day. Rows are

@@ -1,9 +1,9 @@
-"""Serve the ENTSO-E Transparency Platform: prices, load, flows, mix and installed capacity of European zones.
+"""Define the feeds of the ENTSO-E Transparency Platform: prices, load, flows, mix and capacity of European zones.
 
-For documents see `xml`, for nets from flows `net`, for the mix `mix`. Traps:
+The default set has twelve zones. For documents see `xml`, for nets from flows `net`, for the mix `mix`. Traps:
 - A zone may have several auctions, and only position 1 (SDAC) is a price here. A response without it is not yet
-  published; position 2 (EXAA) is never a fallback. Responses of 2024 lack the element: there SDAC is the hourly auction
-  for DE-LU and AT. Intraday auctions (contract A07) are left out.
+  published, and position 2 (EXAA) is never a fallback. Responses of 2024 lack the element: there SDAC is the hourly
+  auction for DE-LU and AT. Intraday auctions (contract A07) are left out.
 - Polish prices were in PLN from 2017-03-02, so each TimeSeries states its own currency.
 - Resolutions mix within one TimeSeries. Periods are unordered and may exceed the document's interval.
 - A body states a flow in one direction. Both directions of a border may be above zero in one interval.

@@ -2,7 +2,7 @@
 
 Traps:
 - Consumption (a TimeSeries with an outBiddingZone) is not only storage: operators state the own use of every type. Only
-  that of pumped storage (B10) and of batteries (B25) is used; the rest is counted and left out.
+  that of pumped storage (B10) and of batteries (B25) is used. The rest is counted and left out.
 - Pumped storage may generate and pump in one interval, over several plants. The row is the difference.
 - An operator may state only the output of storage. Missing consumption is not 0, so the row is gross (NO-2).
 - A curve A03 repeats its last point to the end of its Period, not of the response. It has no values before its first

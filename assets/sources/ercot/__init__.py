@@ -1,4 +1,4 @@
-"""Serve ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties.
+"""Define the feeds of ERCOT, Texas: settlement point prices, and the dashboards' prices, demand and DC ties.
 
 The meaning of a dashboard's epoch differs:
 - `supply-demand` (five-minute demand): the reading's own time, which begins its row. Rows start at 00:00. Over 15 hours
@@ -230,7 +230,7 @@ SOURCE = Source(
             resolution="15m",
             since=prices.ARCHIVED_SINCE,
             # Published minutes after each quarter, but a day is a listing and 96 zips, and `system_wide_prices` has
-            # today in 35 kB. Whole days are therefore fetched once a day, and none is late before that.
+            # today in 35 kB. Whole days are therefore fetched once a day, and they are not late before that.
             publication=Publication(daily_at=time(0, 15), day_offset=1, grace_minutes=1080),
             requests=partial(prices.requests, prices.REAL_TIME, HUB),
             parse=partial(prices.parse, prices.REAL_TIME, HUB),

@@ -1,4 +1,4 @@
-"""Fetch ERCOT settlement point prices: keyless listings of zips, and the keyed API for earlier days.
+"""Request and parse ERCOT settlement point prices: keyless listings of zips, and the keyed API for earlier days.
 
 The listings (https://www.ercot.com/mp/data-products/data-product-details?id=NP6-905-CD and ...?id=NP4-190-CD) keep some
 5 days of real-time files and 30 of day-ahead ones. The keyed API (https://apiexplorer.ercot.com) covers days since its

@@ -1,4 +1,4 @@
-"""Serve ISO New England: prices and demand from web services, flows from the pages of the external ties.
+"""Define the feeds of ISO New England: prices and demand from web services, flows from the pages of the external ties.
 
 Web-service stamps carry their offset, so days of 23 and 25 hours need no special handling. The reports of ISO Express
 are read too, but never requested: they need a session cookie and cover a thousand locations instead of the hub.

@@ -1,4 +1,4 @@
-"""Serve MISO: ex-post prices, total load and net scheduled interchange, all on Eastern Standard Time."""
+"""Define the feeds of MISO: ex-post prices, total load and net scheduled interchange, all on Eastern Standard Time."""
 
 from __future__ import annotations
 

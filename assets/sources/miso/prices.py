@@ -40,7 +40,7 @@ def parse_lmp_rt(body: bytes, request: Request) -> Rows:
 
 
 def _parse_live_lmp(body: bytes) -> Rows:
-    """Return the prices of a live response. `headers` name the positions of `data`; INTERVAL is the interval's end."""
+    """Return the prices of a live response. `headers` names the positions of `data`. INTERVAL is the interval's end."""
     answer = json_of(_only_hub(body) if len(body) > LARGE else body)
     header, lines = member(answer, "headers", list), member(answer, "data", list)
     if not lines:

@@ -26,7 +26,7 @@ def live(feed: str, path: str, days: Sequence[MarketDay], now: int) -> list[Requ
 
 
 def lmp_rt_requests(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """Return the request for today's newest interval. If yesterday is requested too, both days are fetched whole.
+    """Return the request for today's newest interval. If yesterday is requested too, both days are fetched completely.
 
     Such a response has some 38 MB.
     """

@@ -1,4 +1,4 @@
-"""Serve New York ISO: zonal prices, load and scheduled ties.
+"""Define the feeds of New York ISO: zonal prices, load and scheduled ties.
 
 `oasis-postings` has one file per day. Real-time prices before December 2025 are only on `mis`, as monthly zips, each
 requested once. Real-time prices are stamped at the interval's end, everything else at its start.

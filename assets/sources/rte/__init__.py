@@ -1,4 +1,4 @@
-"""Serve RTE, the French system operator: demand, mix and net import (`eco2mix`), and day-ahead prices of seven areas.
+"""Define the feeds of RTE, the French operator: demand, mix, net import (`eco2mix`), day-ahead prices of seven areas.
 
 Traps:
 - Market prices count hours of Paris from 0. `DL` is Germany and Luxembourg; `DE` is void. `IT` is apparently a single

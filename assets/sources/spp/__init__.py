@@ -1,4 +1,4 @@
-"""Serve Southwest Power Pool, eastern balancing area: prices, load and interchange.
+"""Define the feeds of Southwest Power Pool, eastern balancing area: prices, load and interchange.
 
 Every stamp is read from the GMT columns, which have no repeated hour. Files that are not ready yet return 404 with an
 empty body.

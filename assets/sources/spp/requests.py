@@ -1,4 +1,4 @@
-"""Build the requests to SPP: charts of the current days; before them a file per interval, day or month.
+"""Build the requests to SPP: charts of the current days, and files per interval, day or month.
 
 Names of files are stamped with local time by the interval's end. A stamp is the wall clock at the end of the interval.
 Both passes of the repeated autumn hour end at 02:00, and the files of the second pass (0105..0200) carry a `d`.
