@@ -182,8 +182,7 @@ RULES: Mapping[str, Callable[[Facts, MarketDay], dg.AssetCheckEvaluation]] = {
     COMPLETE: _complete,
     NO_ANOMALIES: _no_anomalies,
 }
-"""The checks per market day, in their order. To add a check, add a rule: its docstring is the description in Dagster.
-"""
+"""The checks per market day, in order. To add a check, add a rule: its docstring is the description in Dagster."""
 
 
 def _name(key: SeriesKey) -> str:

@@ -74,9 +74,7 @@ def _of_days(pipeline: PipelineContext, feed: Feed, report: RunReport) -> list[D
 def _event(
     feed: Feed, day: MarketDay, rows: StoredRows, report: DayReport, changed: bool
 ) -> dg.AssetMaterialization | dg.AssetObservation:
-    """Return the event of a partition. It gives the reason if the day has no rows, and a plot if the run `changed`
-    rows.
-    """
+    """Return the event of a partition, with the reason if the day has no rows, and a plot if the run `changed` rows."""
     of_day = stored_days.of_day(rows, feed, day)
     described: dict[str, Any] = {"dagster/partition_row_count": of_day.rows, "state": report.status}
     if of_day.first is not None and of_day.last is not None:

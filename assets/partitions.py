@@ -1,8 +1,8 @@
 """Define the partitions and freshness of a feed's asset: market days in the feed's zone, or years of a yearly feed.
 
-Dagster's freshness depends on runs: whether an asset was materialised in time. The check `fresh` depends on rows.
+Dagster's freshness checks that an asset was materialised in time. The check `fresh` examines rows.
 
-This file has no `from __future__ import annotations`, as all files whose annotations Dagster may read.
+No `from __future__ import annotations`, as in all files whose annotations Dagster may read.
 """
 
 from collections.abc import Iterable

@@ -18,9 +18,7 @@ from warehouse.market.zones import ZONES
 
 
 def latest(of_zone: ZoneFigures, now: int) -> dict[str, Any]:
-    """Return the newest value of every scalar metric whose interval has started, and the mixes that the zone
-    publishes.
-    """
+    """Return the newest value of every scalar metric whose interval has started, and the zone's published mixes."""
     body: dict[str, Any] = {
         "zone": of_zone.zone.id,
         "metrics": {m: _latest_value(f) for m, f in of_zone.figures.items()},

@@ -88,9 +88,7 @@ def _of_each_set(layer: str, format_: str, detail: str) -> list[bytes]:
 
 
 def _covered(features: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the positions of the features with covered zones only, by ID. If an ID occurs twice, the later
-    one counts.
-    """
+    """Return the positions of the features with covered zones only, by ID. The later of two with the same ID counts."""
     return {
         feature["id"]: place
         for place, feature in enumerate(features)
@@ -112,9 +110,7 @@ def version(layer: str) -> str:
 
 
 def publish(storage: Storage, layers: Iterable[str] = LAYERS) -> dict[str, int]:
-    """Publish layers and return bytes by document. Raises DamagedFile before any document of a damaged layer
-    is published.
-    """
+    """Publish layers and return bytes by document. Raises DamagedFile before a damaged layer is published."""
     version, sizes = artefact.new_version(), dict[str, int]()
     for layer in layers:
         bodies, own = documents(layer), layout.geo_hashes(layer)

@@ -56,9 +56,7 @@ def _rounded_values(exact: Floats, unit: str) -> list[int | None]:
 
 
 def _percentiles(context: ContextBlock | None, rows: RowColumns, values: Floats) -> list[int | None]:
-    """Rank each mean within the 30 days of `context`, the current value's, as the brief does; null without
-    `context`.
-    """
+    """Rank each mean within the 30 days of the current value's `context`, as the brief does; null without it."""
     if context is None:
         return [None] * len(values)
     ranked = rows.take(slice(*rows.between(Window(context.window_start, context.window_end))))

@@ -40,9 +40,7 @@ class ZoneParts:
 
 
 def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, now: int) -> ZoneParts:
-    """Return a zone's contribution at `now` (Unix seconds). Reads two days of its borders and mix, and its
-    forecasts.
-    """
+    """Return a zone's parts at `now` (Unix seconds). Reads two days of its borders and mix, and its forecasts."""
     zone = figures.zone.id
     bands = {m: f.reading.context.band if f.reading.context else None for m, f in figures.figures.items()}
     borders = map_history.latest_rows(reader, catalogue, zone, Metric.INTERCHANGE, "borders", now)
@@ -61,8 +59,8 @@ def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, n
 
 
 def _properties(zone: CatalogueZone, member: SnapshotZone, bands: Mapping[str, str | None]) -> Body:
-    """Return the flat properties of a zone. `member` is its part of the snapshot. A metric without a value
-    has nulls.
+    """Return the flat properties of a zone. `member` is its part of the snapshot. Metrics without a value
+    have nulls.
     """
     facts = geo_layers.zone_shapes()[zone.id]["properties"]
     body: Body = {

@@ -139,9 +139,7 @@ def _attempts(storage: Storage, month: str) -> dict[str, Attempts]:
 
 
 def _joined(months: Iterable[Sequence[Span]]) -> tuple[Ints, Ints]:
-    """Return starts and ends of the periods of several months. A period that continues into the next month is
-    one period.
-    """
+    """Return starts and ends of several months' periods. A period that continues into the next month is one period."""
     spans: list[list[int]] = []
     for first, last in sorted(span for month in months for span in month):
         if spans and first <= spans[-1][1]:
@@ -195,7 +193,7 @@ def _times(parts: Sequence[Ints]) -> Entry:
 
 
 def _spread(values: Floats, digits: int) -> Entry:
-    """Return median, 95th percentile and maximum, by nearest rank: each is a value that occurred; null
+    """Return median, 95th percentile and maximum by nearest rank, which are values that occurred; null
     without values.
     """
     if not len(values):

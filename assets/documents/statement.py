@@ -1,7 +1,7 @@
 """Word one value of a brief: the value itself, its rank, its difference from the median, and its trend.
 
-A flow is worded in its own direction: net imports of -4,475 MW are net exports of 4,475 MW, and the values that it is
-compared with change sign in the same way.
+A flow is worded in its own direction: net imports of -4,475 MW are net exports of 4,475 MW. The values that it
+is compared with change sign in the same way.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class FigureSentences:
 
     @property
     def is_balanced(self) -> bool:
-        """Whether a net flow is too small to have a direction."""
+        """Return whether a net flow is too small to have a direction."""
         return self.is_flow and self.value < BALANCED_MW
 
     def rank(self) -> str:

@@ -90,9 +90,7 @@ class Gathered:
         return bool(readings.ts) and not (possible.start <= min(readings.ts) and max(readings.ts) < possible.end)
 
     def rejections(self) -> list[quality.Finding]:
-        """Return why rows of single responses were quarantined. Unknown members are left out: the final verdict has
-        them.
-        """
+        """Return why rows of single responses were quarantined, without unknown members: the final verdict has them."""
         findings = (finding for verdict in self.rejected for finding in verdict.findings)
         return [finding for finding in findings if finding.severity == "error" and finding.check != "unknown"]
 

@@ -96,9 +96,7 @@ def _judge_and_store(
     beyond: Mapping[MarketDay, OutOfReach],
     from_raw: bool = False,
 ) -> RunReport:
-    """Validate and merge the gathered rows, and record the feed's health. `from_raw`: the rows are from the raw
-    archive.
-    """
+    """Validate and merge the gathered rows, and record the feed's health. `from_raw`: the raw archive has the rows."""
     now, feed = clock.now(), gathered.feed
     within = [d for d in days if d not in beyond]
     judgement = _judged(pipeline, gathered, days, within, from_raw, now)
@@ -152,9 +150,7 @@ def _judged(
 def _with_level_checks(
     pipeline: PipelineContext, feed: Feed, merged: Rows, days: Sequence[Window], now: int
 ) -> quality.Judgement:
-    """Return the verdict with level shifts among its findings. Rows that another feed disagrees with are quarantined
-    too.
-    """
+    """Return the verdict with level shifts as findings. Rows that another feed disagrees with too are quarantined."""
     judgement = quality.judge(merged, feed, days, now)
     shifts: list[level_shifts.LevelShift] = []
     with logged(f"levels of {feed.id}"):
@@ -205,7 +201,7 @@ def _by_pair(rows: Rows) -> dict[coverage.Pair, Rows]:
 
 
 def _rows_of_days(pipeline: PipelineContext, feed: Feed, days: Sequence[MarketDay], rows: Rows) -> Rows:
-    """Return the rows of these days, of days without a stored response of their own, and all forecasts: none is
+    """Return the rows of these days, of days without own stored responses, and all forecasts, which are not
     corrected.
     """
     windows = [reports.window_of(feed, day) for day in days]

@@ -1,6 +1,6 @@
-"""The simulated transport: answers in the publishers' own wire formats, made from a model grid.
+"""Simulate the publishers: return responses in their own wire formats, generated from a model grid.
 
-Each source has a module of its own with `answer(request, now) -> Answer`; the request's feed names the module.
+Each source has its own module with `answer(request, now) -> Answer`. The request's feed names the module.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from warehouse.market.feeds import Request
 
 
 class Simulated:
-    """Answers each request as its publisher would at the current instant, with the faults that are switched on."""
+    """A transport that responds to each request as its publisher would at the current time, with the enabled faults."""
 
     def __init__(self, faults: tuple[PlantedFault, ...] = ()) -> None:
         self._faults = faults
 
     def __call__(self, request: Request, credentials: Credentials) -> Reply:
-        """The reply. Raises FeedUnavailable for a simulated time-out."""
+        """Return the response. Raises FeedUnavailable for a simulated time-out."""
         now = clock.now()
         answer = _twin(request.feed.split(".")[0])
         for fault in self._faults:
@@ -35,7 +35,7 @@ class Simulated:
 
 
 def _twin(source: str) -> Callable[[Request, int], Answer]:
-    """Return the answers of a source's module. Raises FeedUnavailable if it has none."""
+    """Return the function of a source's module that responds. Raises FeedUnavailable if there is no module."""
     name = f"{__name__}.{source}"
     try:
         answer: Callable[[Request, int], Answer] = import_module(name).answer

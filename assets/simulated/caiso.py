@@ -1,9 +1,9 @@
-"""Simulated California ISO: OASIS, whose zips hold a CSV or an XML that says why there is none, and Today's Outlook.
+"""Simulate California ISO: OASIS, whose zips contain a CSV or an XML with the reason for no data, and Today's Outlook.
 
-Quirks that are kept. OASIS: a row for a part of each price beside its own, rows in no order, price columns that differ
-between real time and day ahead, errors with status 200. Outlook: labels without a date, blank lines for the future and
-for the hour that spring skips, the repeated autumn hour once, yesterday's file until a quarter past midnight, column
-names whose case changes by the day. The originals: https://oasis.caiso.com, https://www.caiso.com/todays-outlook.
+Quirks of OASIS: a row for a part of each price beside the price, unordered rows, price columns that differ between real
+time and day ahead, errors with status 200. Quirks of Outlook: labels without a date, blank lines for the future and for
+the hour that spring skips, the repeated autumn hour once. Until a quarter past midnight, its file is yesterday's. The
+case of its column names changes by day. The originals: https://oasis.caiso.com, https://www.caiso.com/todays-outlook.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from warehouse.market.feeds import Request
 
 FIVE = 300
 READING_AFTER = 300
-"""Seconds from an interval's end until it is in the file."""
+"""Seconds from an interval's end until the file contains it."""
 TURNS_AFTER = 15 * 60
-"""Seconds after midnight until `current` holds the new day."""
+"""Seconds after midnight until `current` contains the new day."""
 SINCE = date(2018, 4, 10)
 _FILE = re.compile(rf"{urlsplit(OUTLOOK).path}/(current|history/(\d{{8}}))/(demand|fuelsource)\.csv", re.ASCII)
 RTM_AFTER = 240
-"""Seconds from an interval's end until its price is out."""
+"""Seconds from an interval's end until its price is published."""
 RENEWABLE_HUBS = {"NP15": 0.25, "SP15": 0.55, "ZP26": 0.2}
-"""Share of the forecast of wind and solar by trading hub."""
+"""Each trading hub's share of the forecast of wind and solar."""
 FORECAST_AT = time(9, 10)
 DAM_AT = time(13)
-"""Of the day before, Pacific time."""
+"""Publication time on the day before, Pacific time."""
 KEPT_DAYS, LONGEST_DAYS = 1187, 31
 NO_DATA = ("1000", "No data returned for the specified selection")
 TOO_LONG = ("1004", "Date Range exceeded the allowed number of days")
@@ -44,7 +44,7 @@ _SPAN = "INTERVALSTARTTIME_GMT,INTERVALENDTIME_GMT"
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The zip or the file under that address as it stands at `now`; 404 where there is none."""
+    """Return the zip or the file at this URL as of `now`; 404 if there is none."""
     if request.url == OASIS:
         return _oasis(dict(request.params), now)
     match = _FILE.fullmatch(urlsplit(request.url).path)
@@ -55,7 +55,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _outlook(day: date, file: str, now: int) -> bytes:
-    """A line for each label of a day, blank where there is no reading."""
+    """Return a line for each label of a day, blank if there is no value."""
     walls = [datetime.combine(day, time()) + timedelta(seconds=FIVE * i) for i in range(288)]
     starts = [_instant(wall) for wall in walls]
     known = np.array([ts for ts in starts if ts is not None and ts + FIVE + READING_AFTER <= now], np.int64)
@@ -69,7 +69,7 @@ def _outlook(day: date, file: str, now: int) -> bytes:
 
 
 def _instant(wall: datetime) -> int | None:
-    """The instant of a label, of a repeated hour the first; None in the hour that spring skips."""
+    """Return the time of a label, the first time in a repeated hour; None in the hour that spring skips."""
     try:
         return local_instant(wall, TZ)
     except BadWindow:
@@ -77,7 +77,7 @@ def _instant(wall: datetime) -> int | None:
 
 
 def _fuels(at: Ints) -> dict[str, Floats]:
-    """Whole MW by the file's columns: the model's biomass and hydro are parted as the publisher parts them."""
+    """Return whole MW by the file's columns. The model's biomass and hydro are split as the publisher splits them."""
     mix = {fuel: mw.round() for fuel, mw in grid.generation(ZONE, at).items()}
     biogas, small = (0.4 * mix["biomass"]).round(), (0.1 * mix["hydro"]).round()
     return {
@@ -98,7 +98,7 @@ def _fuels(at: Ints) -> dict[str, Floats]:
 
 
 def _oasis(params: Mapping[str, str], now: int) -> Answer:
-    """The zip for a SingleZip request at `now`."""
+    """Return the zip for a SingleZip request at `now`."""
     query = _QUERIES[params["queryname"], params["market_run_id"]]
     start, end = (_asked(params[name]) for name in ("startdatetime", "enddatetime"))
     if end - start > LONGEST_DAYS * DAY + HOUR:
@@ -110,12 +110,12 @@ def _oasis(params: Mapping[str, str], now: int) -> Answer:
 
 
 def _asked(text: str) -> int:
-    """The instant of `20261025T07:00-0000`."""
+    """Return the time of a text such as `20261025T07:00-0000`."""
     return int(datetime.strptime(text, "%Y%m%dT%H:%M%z").timestamp())
 
 
 def _day_ahead(out_at: time) -> Callable[[int], int]:
-    """Where what is out end: with tomorrow from an hour of the day on, Pacific time."""
+    """Return a function for the end of the published intervals: tomorrow's end from `out_at` onwards, Pacific time."""
 
     def until(now: int) -> int:
         today = MarketDay.at(now, TZ)
@@ -129,7 +129,7 @@ def _real_time(now: int) -> int:
 
 
 def _shuffled(starts: Ints, step: int, values: Floats, form: str) -> list[str]:
-    """A row an interval, in no order. `form` has the span and the value."""
+    """Return a row per interval in random order. `form` has places for the interval and the value."""
     spans = [f"{utc(ts):%Y-%m-%dT%H:%M:%S}-00:00,{utc(ts + step):%Y-%m-%dT%H:%M:%S}-00:00" for ts in starts.tolist()]
     places = np.random.default_rng(len(form)).permutation(len(spans)).tolist()
     return [form.format(spans[i], short(values[i], 5)) for i in places]
@@ -145,7 +145,7 @@ def _prices(starts: Ints, step: int, market: str, column: str) -> list[str]:
 
 
 def _load_forecast(starts: Ints) -> Sequence[str]:
-    """The day-ahead demand forecast of the whole area and of one part."""
+    """Return the day-ahead demand forecast of the whole area and of one part."""
     issued = np.array([MarketDay.at(ts, TZ).next(-1).start for ts in starts.tolist()]) + 9 * HOUR
     demand = grid.demand(ZONE, starts, HOUR)
     for instant in np.unique(issued).tolist():
@@ -178,11 +178,11 @@ _QUERIES: Mapping[tuple[str, str], tuple[int, Callable[[int], int], Callable[[In
     ("SLD_FCST", "DAM"): (HOUR, _day_ahead(FORECAST_AT), _load_forecast),
     ("SLD_REN_FCST", "DAM"): (HOUR, _day_ahead(FORECAST_AT), _renewable_forecast),
 }
-"""Report and market run -> seconds of its intervals, where what is out ends at an instant, and the lines."""
+"""By report and market run: seconds of its intervals, the end of published intervals at a time, and the lines."""
 
 
 def _refused(reason: tuple[str, str]) -> Answer:
-    """The XML that OASIS puts into the zip in place of a CSV."""
+    """Return the zip with the XML that OASIS sends instead of a CSV."""
     words = f"<m:ERROR><m:ERR_CODE>{reason[0]}</m:ERR_CODE><m:ERR_DESC>{reason[1]}</m:ERR_DESC></m:ERROR>"
     report = f'<m:OASISReport xmlns:m="http://www.caiso.com/soa/OASISReport_v1.xsd">{words}</m:OASISReport>'
     return _zipped("INVALID_REQUEST.xml", report.encode())

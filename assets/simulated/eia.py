@@ -1,7 +1,7 @@
-"""Simulated EIA API v2: EIA-930 rows as texts, unordered, by hour end, 5000 a page.
+"""Simulate EIA API v2: EIA-930 rows as texts, unordered, by hour end, 5000 per page.
 
 The newest hours are listed before every authority has reported, with null values. Recent values are first estimates.
-PJM's borders are late by its clock, and before November 2019 of the other sign; no border has rows before 2019.
+PJM's borders are late by its clock, and have the opposite sign before November 2019. No border has rows before 2019.
 The original: https://www.eia.gov/opendata/.
 """
 
@@ -26,14 +26,14 @@ from warehouse.market.clock import DAY, HOUR, MarketDay, utc
 from warehouse.market.feeds import Request
 
 LISTED_AFTER = 60 * 60
-"""Seconds after an hour's end until its rows are there."""
+"""Seconds after an hour's end until its rows are listed."""
 REPORTED_AFTER = {code: (75 + 5 * i) * 60 for i, code in enumerate(RESPONDENTS)}
-"""And until an authority's value is."""
+"""Seconds after an hour's end until an authority's value is listed."""
 CODE_OF_AREA = {area: code for code, area in reversed((AMERICAN | RESPONDENTS).items())}
 FORECAST_OUT = 7 * HOUR
-"""After midnight on the Eastern clock: when the forecast (DF) of the day that has begun is there."""
+"""Seconds after Eastern midnight at which the forecast (DF) of the day is published."""
 CALIFORNIAN = ("COL", "NG", "NUC", "OIL", "WAT", "SUN", "WND", "GEO", "BAT", "OTH")
-"""The energy sources that California reports. Its OTH holds the grid's biomass too; the grid has no oil."""
+"""The energy sources that California reports. OTH also contains the grid's biomass. The grid has no oil."""
 
 BESIDE_BATTERIES = 0.05
 _CODE_OF_FUEL = {fuel.value: code for code, fuel in FUELS.items() if code not in ("SNB", "WNB", "OES", "UES", "UNK")}
@@ -43,7 +43,7 @@ Facets = Mapping[str, Sequence[str]]
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The requested page of rows at `now`; 404 for another data set."""
+    """Return the requested page of rows at `now`; 404 for another data set."""
     match = re.fullmatch(r"/v2/electricity/rto/([a-z-]+)/data/", urlsplit(request.url).path)
     if match is None or match[1] not in ("region-data", "interchange-data", "fuel-type-data"):
         return json_answer({"error": "Not Found", "code": 404}, 404)
@@ -61,7 +61,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _parse_params(params: Sequence[tuple[str, str]]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """The plain parameters, and the values by facet."""
+    """Return the plain parameters, and the values by facet."""
     plain: dict[str, str] = {}
     facets: dict[str, list[str]] = {}
     for name, value in params:
@@ -78,7 +78,7 @@ def _period(text: str) -> int:
 
 
 def _forecasts(code: str, ends: Ints) -> Rows:
-    """What was expected of each hour as its UTC day began."""
+    """Return the forecast of each hour at the start of its UTC day."""
     begun, values = (ends - HOUR) // DAY * DAY, grid.demand(RESPONDENTS[code], ends - HOUR, HOUR)
     for day in np.unique(begun).tolist():
         own = begun == day
@@ -88,7 +88,7 @@ def _forecasts(code: str, ends: Ints) -> Rows:
 
 
 def _reported(dataset: str, facets: Facets, ends: Ints, now: int) -> Rows:
-    """What each authority, the first of a series' names, says of each hour at `now`."""
+    """Return the values of each authority, the first of a series' names, for each hour at `now`."""
     rows: Rows = []
     for names, seed, values in _series(dataset, facets, ends):
         lag = REPORTED_AFTER[next(iter(names.values()))]
@@ -99,14 +99,14 @@ def _reported(dataset: str, facets: Facets, ends: Ints, now: int) -> Rows:
 
 
 def _starts(names: Mapping[str, str], ends: Ints) -> Ints:
-    """The starts of the hours that the periods of a series mean."""
+    """Return the starts of the hours that the periods of a series mean."""
     if names.get("fromba") == "PJM":
         return np.array([start_in_pjm(end) for end in ends.tolist()], np.int64)
     return ends - HOUR
 
 
 def _series(dataset: str, facets: Facets, ends: Ints) -> Iterator[tuple[dict[str, str], str, Floats]]:
-    """The names of each series of a data set, what seeds its errors, and its MWh; interchange is + out."""
+    """Yield the names of each series of a data set, the seed of its errors, and its MWh (interchange: + for export)."""
     ts = ends - HOUR
     if dataset == "interchange-data":
         for code in facets.get("fromba", RESPONDENTS):
@@ -137,7 +137,7 @@ def _californian(ts: Ints) -> dict[str, Floats]:
 
 
 def _by_source(respondent: str, ts: Ints) -> dict[str, Floats]:
-    """MWh by energy source; a part of the solar panels stands beside batteries, as SNB."""
+    """Return MWh by energy source. A part of the solar panels is combined with batteries, as SNB."""
     mix = grid.mix(RESPONDENTS[respondent], ts, HOUR)
     by_source = {_CODE_OF_FUEL[fuel]: values for fuel, values in mix.items()}
     return by_source | {"SUN": (1.0 - BESIDE_BATTERIES) * mix["solar"], "SNB": BESIDE_BATTERIES * mix["solar"]}
@@ -149,8 +149,8 @@ def _row(end: int, names: dict[str, str], value: float | None) -> dict[str, str 
 
 
 def _page(rows: Rows, query: Mapping[str, str]) -> dict[str, Any]:
-    """The requested page of `rows` in EIA's envelope."""
+    """Return the requested page of `rows` in EIA's envelope."""
     offset, length = int(query.get("offset", "0")), min(int(query.get("length", PAGE)), PAGE)
     response = {"total": str(len(rows)), "data": rows[offset : offset + length]}
-    # EIA repeats the question, the key too: what is kept of an answer is without it.
+    # EIA repeats the query including the key, which the raw archive removes.
     return {"response": response, "request": {"params": dict(query)}, "apiVersion": "2.1.6"}

@@ -1,6 +1,7 @@
-"""Simulated Elexon Insights: market index, demand outturn, interconnector flows and generation by type of half hours.
+"""Simulate Elexon Insights: market index, demand outturn, interconnector flows and generation by type per half hour.
 
-Settlement dates are London's, stamps are UTC. Values come from the model grid. The original: https://bmrs.elexon.co.uk/api-documentation.
+Settlement dates are London's; timestamps are UTC. Values come from the model grid. The original:
+https://bmrs.elexon.co.uk/api-documentation.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from warehouse.market.feeds import Request
 HALF_HOUR = 1800
 LONDON = "Europe/London"
 INDEX_LAG = 50 * 60
-"""Seconds after a half hour's end until its market index is out; demand and flows are out at the end itself."""
+"""Seconds after a half hour's end until its market index is published. Demand and flows are published at the end."""
 LONGEST_INDEX = 7 * DAY
-"""A longer span of the market index is refused: seven days by the clock of a London autumn last an hour more."""
+"""The maximum range of the market index. Seven days of a London autumn are refused, since they last an hour more."""
 TYPES_LAG = 60 * 60
-"""Seconds after a half hour's end until its generation by type is out."""
+"""Seconds after a half hour's end until its generation by type is published."""
 DGWS_AT = 16 * HOUR + 45 * 60
 """Seconds after London midnight of the day before."""
 NDF_AT = 17 * 60
@@ -39,7 +40,7 @@ Entries = list[dict[str, Any]]
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The answer by path; parameters that cannot be read get a 400 problem document."""
+    """Return the response by path. Parameters that cannot be read get a 400 problem document."""
     path = request.url.removeprefix(f"{BASE}/")
     if path not in _ENDPOINTS:
         return json_answer({"statusCode": 404, "message": "Resource not found"}, 404)
@@ -54,7 +55,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _market_index(params: Mapping[str, str], now: int) -> Entries:
-    """Half hours that begin between two instants, both included, of APXMIDP."""
+    """Return APXMIDP's half hours that start between two times, both included."""
     first, last = instant(params["from"]), instant(params["to"])
     if last - first > LONGEST_INDEX:
         raise BadWindow("from and to are too far apart")
@@ -68,14 +69,14 @@ def _market_index(params: Mapping[str, str], now: int) -> Entries:
 
 
 def _outturn(params: Mapping[str, str], now: int) -> Entries:
-    """National demand."""
+    """Return the national demand."""
     ts = _half_hours(*_dates(params), now)
     demand = grid.demand("GB", ts, HALF_HOUR).round().astype(int).tolist()
     return [{**_published(start), "initialDemandOutturn": mw} for start, mw in zip(ts.tolist(), demand, strict=True)]
 
 
 def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
-    """The vintages published in a span: each half hour today, each six hours on days that are over."""
+    """Return the vintages published in a range: each half hour today, and each six hours on past days."""
     first, last = (instant(params[name]) for name in ("publishDateTimeFrom", "publishDateTimeTo"))
     rows: Entries = []
     for published in range(-(-(first - NDF_AT) // HALF_HOUR) * HALF_HOUR + NDF_AT, min(last, now + 1), HALF_HOUR):
@@ -97,7 +98,7 @@ def _demand_forecast(params: Mapping[str, str], now: int) -> Entries:
 
 
 def _mix_forecast(params: Mapping[str, str], now: int) -> Entries:
-    """Return what was forecast of wind and solar in the afternoon before each settlement date."""
+    """Return the forecast of wind and solar published in the afternoon before each settlement date."""
     first, last = _dates(params, "from", "to")
     rows: Entries = []
     for day in market_days(local_date(first, LONDON), local_date(last - 1, LONDON), LONDON):
@@ -123,7 +124,7 @@ def _mix_forecast(params: Mapping[str, str], now: int) -> Entries:
 
 
 def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
-    """MW, + = into GB."""
+    """Return MW by interconnector, + = into GB."""
     ts = _half_hours(*_dates(params), now)[::-1]
     ties = {tie.id: grid.inflow("GB", tie, ts, HALF_HOUR) for tie in grid.ties("GB")}
     flows = {link: flow.round().astype(int).tolist() for link, flow in ties.items()}
@@ -140,7 +141,7 @@ def _interconnectors(params: Mapping[str, str], now: int) -> Entries:
 
 
 def _by_type(params: Mapping[str, str], now: int) -> Entries:
-    """MW by type, the newest half hour first, its types in an order of their own."""
+    """Return MW by type, the newest half hour first. The order of the types varies."""
     ts = _half_hours(*_dates(params, "from", "to"), now - TYPES_LAG)[::-1]
     mix = {fuel: mw.round().astype(int).tolist() for fuel, mw in grid.mix("GB", ts, HALF_HOUR).items()}
     types = [(name, mix[fuel]) for name, fuel in PSR_TYPES.items() if fuel in mix and name not in _NOT_IN_THE_GRID]
@@ -164,13 +165,13 @@ _NOT_IN_THE_GRID = ("Hydro Water Reservoir", "Other renewable")
 def _dates(
     params: Mapping[str, str], start: str = "settlementDateFrom", end: str = "settlementDateTo"
 ) -> tuple[int, int]:
-    """The window of settlement dates, both included."""
+    """Return the window of settlement dates, both included."""
     first, last = (date.fromisoformat(params[name]) for name in (start, end))
     return local_midnight(first, LONDON), MarketDay(last, LONDON).end
 
 
 def _half_hours(start: int, end: int, until: int) -> Ints:
-    """The starts of the half hours of `[start, end)` that have ended by `until`."""
+    """Return the starts of the half hours of `[start, end)` that have ended by `until`."""
     return np.arange(-(-start // HALF_HOUR) * HALF_HOUR, min(end, until - HALF_HOUR + 1), HALF_HOUR, dtype=np.int64)
 
 
@@ -186,4 +187,4 @@ _ENDPOINTS: Mapping[str, tuple[Callable[[Mapping[str, str], int], Entries], tupl
     "generation/actual/per-type": (_by_type, ("AGPT",)),
     "generation/outturn/interconnectors": (_interconnectors, ("INTOUTHH",)),
 }
-"""Path -> what it lists, and the data sets that it names."""
+"""By path: the function that lists the entries, and the names of the data sets."""

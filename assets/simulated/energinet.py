@@ -1,4 +1,4 @@
-"""Simulated Energi Data Service: prices with a float32's tail, flows and carbon intensity of both Danish areas.
+"""Simulate Energi Data Service: prices with a float32's tail, flows and carbon intensity of both Danish areas.
 
 Values come from the model grid. The original: https://www.energidataservice.dk.
 """
@@ -23,7 +23,7 @@ LAG = 4 * 60
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
+    """Respond to `/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
     name, params = request.url.removeprefix(f"https://{HOST}/dataset/"), dict(request.params)
     if name not in (*PRICES, FLOWS, CARBON, CARBON_FORECAST):
         return json_answer({"message": "not found"}, 404)
@@ -41,7 +41,7 @@ def _records(name: str, areas: list[str], day: MarketDay, now: int) -> list[dict
 
 
 def _carbon(name: str, day: MarketDay, now: int) -> list[dict[str, Any]]:
-    """Return actual values up to now, or the forecast until the end of the day that is known ahead."""
+    """Return actual values up to now, or the forecast until the end of the day."""
     ahead = name == CARBON_FORECAST
     first, end = (max(day.start, now - now % 300), day.end) if ahead else (day.start, min(day.end, now - LAG))
     ts = np.arange(first, end, 300, dtype=np.int64)
@@ -83,5 +83,5 @@ def _stamp(ts: int) -> str:
 
 
 def _single(value: float) -> float:
-    """What is left of a number in a float32, to six decimals."""
+    """Return a number as float32 stores it, rounded to six decimals."""
     return round(float(np.float32(value)), 6)

@@ -1,6 +1,6 @@
-"""Simulated Energy-Charts: day-ahead prices of a bidding zone over local days, with the zone's licence.
+"""Simulate Energy-Charts: day-ahead prices of a bidding zone over local days, with the zone's licence.
 
-A range without any published price answers 404. Values come from the model grid. The original:
+A range without published prices returns 404. Values come from the model grid. The original:
 https://api.energy-charts.info.
 """
 
@@ -15,14 +15,14 @@ from warehouse.market.clock import market_days
 from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 40)
-"""When tomorrow's prices are out, local time."""
+"""When tomorrow's prices are published, local time."""
 
 FREE = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur | SMARD.de"
 _ZONES = {name: zone for zone, name in BIDDING_ZONES.items()}
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/price?bzn=&start=&end=`, both days included."""
+    """Respond to `/price?bzn=&start=&end=`, both days included."""
     params = dict(request.params)
     if request.url != f"https://{HOST}/price" or params.get("bzn") not in _ZONES:
         return _refused(404, "Not Found")

@@ -1,7 +1,7 @@
-"""Simulated File Library of ENTSO-E: the export log, and each month's prices, load, flows and mix as one zipped file.
+"""Simulate the File Library of ENTSO-E: the export log, and each month's prices, load, flows and mix as zipped files.
 
-The figures are those of the simulated Web API, exported on the hour. A few rows of other areas stand among them. The
-original: https://transparency.entsoe.eu.
+The values are those of the simulated Web API, exported on the hour, with a few rows of other areas. The original:
+https://transparency.entsoe.eu.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from warehouse.market.feeds import Request
 
 OUT_AT = time(13, 40)
 MONTHS = 24
-"""How many months the log names; files of any month are answered."""
+"""The number of months in the log. Files of any month are served."""
 _NAME = re.compile(r"\d{4}_\d\d_.+\.csv", re.ASCII)
 _CODES = {900: "PT15M", 3600: "PT60M"}
 _TYPE_NAMES = {code: name for name, code in PRODUCTION_TYPES.items()}
@@ -30,7 +30,7 @@ _WHEN = ("DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)")
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`POST /downloadFileContent`: the log, or a month's file."""
+    """Respond to `POST /downloadFileContent` with the log or a month's file."""
     wanted = json.loads(request.body or "{}")
     name, folder = str(wanted.get("filename", "")), str(wanted.get("folder", "")).removeprefix(f"/{TOP}/").strip("/")
     if request.url.partition("#")[0] != f"https://{HOST}/downloadFileContent" or request.method != "POST":
@@ -47,7 +47,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _log(now: int) -> bytes:
-    """One line a file, without its folder and suffix; each was exported on the last hour."""
+    """Return a line per file, without its folder and extension. Each was exported on the last hour."""
     exported = f"{utc(now // HOUR * HOUR):%d-%m-%Y %H:%M:%S}"
     last = utc(now).year * 12 + utc(now + 24 * HOUR).month - 1
     rows = ["file_name\tyear\tmonth\tmax_update_time(UTC)\texport_time(UTC)"]
@@ -60,7 +60,7 @@ def _log(now: int) -> bytes:
 
 
 Write = Callable[[int, int, int], Iterator[tuple[str, ...]]]
-"""Start, end and now (Unix seconds) -> cells, but for the time of the update."""
+"""A function of start, end and now (Unix seconds) that yields rows of cells without the time of the update."""
 
 
 def _table(header: tuple[str, ...], write: Write, start: int, end: int, now: int) -> bytes:
@@ -125,7 +125,7 @@ _TABLES: Mapping[str, tuple[str, tuple[str, ...], Write]] = {
         _mixes,
     ),
 }
-"""Product -> version of its folder, header and rows."""
+"""The version of the folder, the header and the rows, by product."""
 
 
 def _stamp(ts: int) -> str:

@@ -1,10 +1,10 @@
-"""Faults that EMDS_SIMULATED_FAULTS switches on.
+"""Parse and apply the faults in EMDS_SIMULATED_FAULTS.
 
 An example: `eia:503, aemo.dispatch:late=120@2026-11-21T10:00Z/2026-11-21T12:00Z`.
 
-A fault is `source[.product][#day]:kind[=minutes][@from/to]`. `#day` limits it to requests for that market day,
-`@from/to` to a span of time. Kinds: `timeout`, `429`, `503`, `truncated` (half the body), `changed` (every column,
-member or element renamed), `frozen` (the file is no longer updated), `late` (published so many minutes later).
+A fault is `source[.product][#day]:kind[=minutes][@from/to]`. `#day` limits it to requests for that market day, and
+`@from/to` to a period. Kinds: `timeout`, `429`, `503`, `truncated` (half the body), `changed` (every column, field or
+element renamed), `frozen` (the file is no longer updated), `late` (published that many minutes later).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _FORM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PlantedFault:
-    """What goes wrong for a source or a feed, from `start` until before `end` (Unix seconds)."""
+    """A fault of a source or a feed, from `start` until before `end` (Unix seconds)."""
 
     feed: str
     kind: str
@@ -42,13 +42,13 @@ class PlantedFault:
     day: str = ""
 
     def concerns(self, request: Request, now: int) -> bool:
-        """Whether a request at that instant is affected."""
+        """Return whether the fault affects a request at a time."""
         named = self.feed in (request.feed, request.feed.split(".")[0])
         return named and self.start <= now < self.end and (not self.day or self.day in map(str, request.days))
 
 
 def parse(text: str) -> tuple[PlantedFault, ...]:
-    """The faults that a setting names. Raises BadWindow for one that does not read."""
+    """Return the faults of a setting. Raises BadWindow for an invalid fault."""
     return tuple(_fault(word.strip()) for word in text.split(",") if word.strip())
 
 
@@ -71,7 +71,7 @@ def _is_known(name: str) -> bool:
 
 
 def apply(fault: PlantedFault, request: Request, now: int, answer: Callable[[Request, int], Answer]) -> Reply:
-    """The reply under a fault. Raises FeedUnavailable for a time-out."""
+    """Return the response under a fault. Raises FeedUnavailable for a time-out."""
     if fault.kind == "timeout":
         raise FeedUnavailable("timed out (simulated)")
     if fault.kind in ("429", "503"):
@@ -87,7 +87,7 @@ def _halved(body: bytes) -> bytes:
 
 
 def _renamed(body: bytes) -> bytes:
-    """The body with every JSON member, XML element or CSV header column renamed; inside a zip too."""
+    """Return the body with every JSON field, XML element or CSV header column renamed, including those inside a zip."""
     if is_zip(body):
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

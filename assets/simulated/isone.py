@@ -1,8 +1,8 @@
-"""Simulated ISO New England: JSON of its web services and of the site's tie pages.
+"""Simulate ISO New England: JSON of its web services and of the website's tie pages.
 
-Quirks that are kept: offsets in every stamp, one entry as an object, an empty text where nothing is out yet, whole
-numbers without a fraction, preliminary prices that differ from final ones, tie pages that lag each other. The original:
-https://webservices.iso-ne.com.
+Quirks: offsets in every timestamp, a single entry as an object, an empty text if nothing is published yet, whole
+numbers without a fraction. Preliminary prices differ from final prices, and tie pages have different delays. The
+original: https://webservices.iso-ne.com.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from warehouse.market.feeds import Request
 
 HUB = {"@LocId": "4000", "@LocType": "HUB"}
 PRICE_OUT, LOAD_OUT, HOUR_OUT = 240, 240, 1500
-"""Seconds after an interval's end until it is out."""
+"""Seconds after an interval's end until it is published."""
 FINAL_OUT = 2 * DAY + 15 * HOUR
-"""After a day's midnight until its final real-time prices are out."""
+"""Seconds after a day's midnight until its final real-time prices are published."""
 FORECAST_OUT = 9 * HOUR + 330
-"""After midnight."""
+"""Seconds after midnight."""
 AUCTION_OUT = 13 * HOUR
-"""After midnight of the day before."""
+"""Seconds after midnight of the day before."""
 PAGE_LAG = {"4010": 600, "4012": 1200, "4013": 1200, "4018": 1200, "4011": 300, "4014": 300, "4017": 300}
 
 Entries = list[dict[str, Any]]
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The answer to that address (or that form) as it stands at `now`; 404 for another one."""
+    """Return the response to this URL (or form) as of `now`; 404 for other URLs."""
     path = urlsplit(request.url).path
     if path == "/ws/wsclient" and request.method == "POST":
         form = parse_qs(request.body)
@@ -48,7 +48,7 @@ def answer(request: Request, now: int) -> Answer:
         return NOTHING
     name, entries = _SERVICES[match[1]]
     listed = entries(MarketDay(date.fromisoformat(match[2]), TZ), now)
-    # Several entries are a list, a single one is itself, none is an empty text.
+    # Several entries are a list, a single entry is an object, and no entry is an empty text.
     return json_answer({f"{name}s": {name: listed[0] if len(listed) == 1 else listed} if listed else ""})
 
 
@@ -68,7 +68,7 @@ def _day_ahead_prices(day: MarketDay, now: int) -> Entries:
 
 
 def _prices(starts: Ints, prices: Floats) -> Entries:
-    """Entries of the hub."""
+    """Return entries of the hub."""
     return [
         {
             "BeginDate": stamp(ts),
@@ -80,7 +80,7 @@ def _prices(starts: Ints, prices: Floats) -> Entries:
 
 
 def _loads(day: MarketDay, until: int, step: int, total: str) -> Entries:
-    """Entries of system load. `total`: member name, `Load` (hourly) or `LoadMw` (five minutes)."""
+    """Return entries of system load. `total` is the field name: `Load` (hourly) or `LoadMw` (five minutes)."""
     starts = _out(day, step, until)
     return [
         {
@@ -101,7 +101,7 @@ _SERVICES: dict[str, tuple[str, Callable[[MarketDay, int], Entries]]] = {
 
 
 def _out(day: MarketDay, step: int, until: int) -> Ints:
-    """The interval starts of a day whose intervals end by `until`."""
+    """Return the interval starts of a day whose intervals end by `until`."""
     return np.arange(day.start, max(day.start, min(day.end, until - step + 1)), step)
 
 
@@ -111,7 +111,7 @@ def _day_of(form: Mapping[str, Sequence[str]]) -> MarketDay:
 
 
 def _load_page(form: Mapping[str, Sequence[str]], now: int) -> object:
-    """The newest forecast of two days, and the same days as they were forecast the day before."""
+    """Return the newest forecast of two days, and the forecast for these days from the day before."""
     day = _day_of(form)
     issued_at = day.start + FORECAST_OUT
     newest = issued_at if issued_at <= now else day.next(-1).start + FORECAST_OUT
@@ -121,7 +121,7 @@ def _load_page(form: Mapping[str, Sequence[str]], now: int) -> object:
 
 
 def _forecast(day: MarketDay, issued_at: int) -> Entries:
-    """Of the day and the next, as far as a forecast reaches that was made on a day."""
+    """Return the forecast of the day and the next, as far as a forecast issued at `issued_at` reaches."""
     starts = np.arange(day.start, min(day.next().end, MarketDay.at(issued_at, TZ).next().end), HOUR)
     loads = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, issued_at, "isone.load_forecast").round(-1)
     return [
@@ -131,7 +131,7 @@ def _forecast(day: MarketDay, issued_at: int) -> Entries:
 
 
 def _tie_page(form: Mapping[str, Sequence[str]], now: int) -> object:
-    """Flows by tie; those into New England bear a minus."""
+    """Return flows by tie. Flows into New England are negative."""
     if form.get("_nstmp_requestType") != ["externalflow"]:
         return [{"data": {}, "namespace": "_nstmp_"}]
     day = _day_of(form)
@@ -152,5 +152,5 @@ def _flows(number: str, starts: Ints) -> Entries:
 
 
 def stamp(ts: int) -> str:
-    """`2026-03-08T03:00:00.000-04:00`."""
+    """Return a timestamp such as `2026-03-08T03:00:00.000-04:00`."""
     return local(ts, TZ).isoformat(timespec="milliseconds")

@@ -1,6 +1,6 @@
-"""Simulated Carbon Intensity API of NESO: half hours matched by their end, actual values null until they are out.
+"""Simulate NESO's Carbon Intensity API: half hours selected by their end, actual values null until published.
 
-Values come from the model grid; forecasts differ from actual values. The original: https://carbonintensity.org.uk.
+Values come from the model grid. Forecasts differ from actual values. The original: https://carbonintensity.org.uk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from warehouse.market.feeds import Request
 
 HALF_HOUR = 1800
 LAG = 12 * 60
-"""Seconds after its end at which a half hour's actual value and mix are out."""
+"""Seconds after its end at which a half hour's actual value and mix are published."""
 FORECAST = 2 * DAY
 LONGEST = 30 * DAY
 
@@ -30,17 +30,17 @@ _FORECAST = re.compile(rf"https://{re.escape(HOST)}/intensity/(\d{{4}}-\d\d-\d\d
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/intensity/{from}/{to}` and `/generation/{from}/{to}`."""
+    """Respond to `/intensity/{from}/{to}`, `/intensity/{from}/fw48h` and `/generation/{from}/{to}`."""
     if forecast := _FORECAST.fullmatch(request.url):
         return json_answer({"data": _forecast(instant(forecast[1]), now)})
     match = _RANGE.fullmatch(request.url)
     if match is None:
-        return json_answer({"message": "Missing Authentication Token"}, 404)  # AWS API Gateway's to an unknown path
+        return json_answer({"message": "Missing Authentication Token"}, 404)  # AWS API Gateway's text
     first, last = (instant(text) for text in match.groups()[1:])
     if last - first > LONGEST:
         message = "The start date must be before the end date and the range no longer than 30 days"
         return json_answer({"error": {"code": "400 Bad Request", "message": message}}, 400)
-    # The half hours whose ends lie in the range, both ends included.
+    # Select the half hours whose ends are in the range, both ends included.
     ts = np.arange(-(-first // HALF_HOUR) * HALF_HOUR, last + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
     return json_answer({"data": _intensity(ts, now) if match[1] == "intensity" else _generation(ts, now)})
 
@@ -57,7 +57,7 @@ def _intensity(ts: Ints, now: int) -> list[dict[str, Any]]:
 
 
 def _forecast(start: int, now: int) -> list[dict[str, Any]]:
-    """Half hours of 48 hours; one more where they begin on the half hour, since ends are matched."""
+    """Return half hours of 48 hours, with an extra one if they start on the half hour, since ends are matched."""
     ts = np.arange(-(-start // HALF_HOUR) * HALF_HOUR, start + FORECAST + 1, HALF_HOUR, dtype=np.int64) - HALF_HOUR
     issued_at = now // HALF_HOUR * HALF_HOUR
     grams = grid.as_forecast(grid.carbon_intensity(ts, HALF_HOUR), ts, issued_at, "neso.carbon_forecast", 0.12)
@@ -85,7 +85,7 @@ def _out(ts: Ints, now: int) -> list[bool]:
 
 
 def tenths(mix: Mapping[str, Floats]) -> dict[str, list[float]]:
-    """Shares to one decimal that still add up to 100: the largest remainders are rounded up."""
+    """Round shares to one decimal so that they still add up to 100. The largest remainders are rounded up."""
     exact = np.stack([*mix.values()]) * 10.0
     whole = np.floor(exact)
     missing = np.rint(1000.0 - whole.sum(axis=0))

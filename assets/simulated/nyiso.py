@@ -1,8 +1,8 @@
-"""Simulated NYISO: daily files on oasis-postings, monthly zips on mis.
+"""Simulate NYISO: daily files on oasis-postings, monthly zips on mis.
 
-Quirks that are kept: quotes and seconds in real-time files only, no mark of the repeated hour but in the load file,
-readings off the grid on some days, advisory quarter hours at the end of a running day's real-time file. The originals:
-https://mis.nyiso.com/public/.
+Quirks: quotes and seconds in real-time files only, and the repeated hour marked in the load file only. On some days,
+timestamps are off the five-minute grid. The real-time file of the current day ends with advisory quarter hours. The
+originals: https://mis.nyiso.com/public/.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from warehouse.market.feeds import Request
 
 FIVE, QUARTER = 300, 900
 OUT_AFTER = 120
-"""Seconds after a reading until it is in the file."""
+"""Seconds after a value's time until the file contains it."""
 FORECAST_OUT, FORECAST_EVERY = 8 * HOUR, 6 * HOUR
 AUCTION_OUT = 10 * HOUR
-"""After midnight of the day before."""
+"""Seconds after midnight of the day before."""
 POSTED_SINCE = date(2025, 12, 6)
-"""Real-time prices before this day are not on oasis-postings."""
+"""The first day with real-time prices on oasis-postings."""
 
 ZONES = {
     "CAPITL": (61757, 0.077, 0.98),
@@ -43,13 +43,13 @@ ZONES = {
     "NORTH": (61755, 0.032, 0.88),
     "WEST": (61752, 0.101, 0.89),
 }
-"""Load zone -> its number, its share of the load, and its price against the one in N.Y.C."""
+"""By load zone: its number, its share of the load, and its price relative to N.Y.C."""
 INTERNAL = {"23330": "CENTRAL EAST - VC", "23315": "UPNY CONED"}
-"""Point ID -> name of interfaces within the zone, which carry made-up flows."""
+"""The names of interfaces within the zone by point ID. Their flows are made up."""
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The file under that address as it stands at `now`; 404 where there is none."""
+    """Return the file at this URL as of `now`; 404 if there is none."""
     path = urlsplit(request.url).path
     if match := re.fullmatch(r"/(\w+)/CSV/(\d{4})/(\d\d)/(\d\d)/\w+-\d{8}\.csv", path):
         day = date(*map(int, match.groups()[1:]))
@@ -69,7 +69,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _load_forecast(day: MarketDay, now: int) -> bytes:
-    """Six days from a day on: out on the morning before, made anew each six hours until the day begins."""
+    """Return six days from a day, published on the morning before and renewed every six hours until the day starts."""
     if now < day.next(-1).start + FORECAST_OUT or now >= day.next(10).start:
         return b""
     issued_at = min(now, day.start) // FORECAST_EVERY * FORECAST_EVERY
@@ -112,7 +112,7 @@ _PRICE_HEADER = "Time Stamp,Name,PTID,LBMP ($/MWHr)"
 
 
 def _priced(stamps: Sequence[int], prices: Sequence[float], form: str, quote: str) -> list[str]:
-    """The lines of every zone at each stamp."""
+    """Return the lines of every zone at each timestamp."""
     return [
         f"{local(ts, TZ):{form}},{quote}{name}{quote},{ptid},{share * hub:.2f}"
         for ts, hub in zip(stamps, prices, strict=True)
@@ -157,7 +157,7 @@ def _flows(day: date, now: int) -> bytes:
 
 
 def _steps(day: date, step: int, first: int) -> list[int]:
-    """The instants of a market day, `first` seconds after its midnight on."""
+    """Return the timestamps of a market day, starting `first` seconds after its midnight."""
     market_day = MarketDay(day, TZ)
     return list(range(market_day.start + first, market_day.end + first, step))
 
@@ -168,4 +168,4 @@ _FILES: dict[str, Callable[[date, int], bytes]] = {
     **dict.fromkeys(("RT_ACTUAL_LOAD", "pal"), _load),
     **dict.fromkeys(("INTERFACE_LIMITS_FLOWS", "ExternalLimitsFlows"), _flows),
 }
-"""By the folder on oasis-postings, and by that on mis."""
+"""By folder on oasis-postings and on mis."""

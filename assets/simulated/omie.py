@@ -1,6 +1,7 @@
-"""Simulated OMIE: a day's prices of Portugal and Spain; one day in eight is published again, as version 2 or 3.
+"""Simulate OMIE: a day's prices of Portugal and Spain. One day in eight is published again, as version 2 or 3.
 
-Each version withdraws the one before, after an hour, and its prices are a euro lower: only those of the last are right.
+Each version replaces the version before, after an hour, and its prices are a euro lower. Only the last version's are
+right.
 
 Values come from the model grid. The original: https://www.omie.es.
 """
@@ -19,7 +20,7 @@ OUT_AT = time(13, 15)
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/es/file-download?parents=marginalpdbc&filename=marginalpdbc_YYYYMMDD.N`."""
+    """Respond to `/es/file-download?parents=marginalpdbc&filename=marginalpdbc_YYYYMMDD.N`."""
     params = dict(request.params)
     name, _, version = params.get("filename", "").partition(".")
     if request.url != f"https://{HOST}/es/file-download" or params.get("parents") != "marginalpdbc":

@@ -1,7 +1,7 @@
-"""Simulated PJM Data Miner 2: five-minute and hourly prices of the whole area, paged.
+"""Simulate PJM Data Miner 2: five-minute and hourly prices of the whole area, paged.
 
-Quirks that are kept: unverified prices kept for fifteen days and corrected by the verified ones of the next business
-day, a range whose end is included, an empty page where nothing is out yet. The original: https://dataminer2.pjm.com.
+Quirks: unverified prices are kept for fifteen days, and the verified prices of the next business day correct them. A
+range includes its end, and a page is empty if nothing is published yet. The original: https://dataminer2.pjm.com.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from warehouse.market.feeds import Request
 
 FIVE = 300
 UNVERIFIED_AFTER = 200
-"""Seconds from an interval's end until its price is out."""
+"""Seconds from an interval's end until its price is published."""
 UNVERIFIED_DAYS = 15
 VERIFIED_AT, AUCTION_AT = time(15), time(13, 20)
-"""Of the next business day, and of the day before."""
+"""Publication times on the next business day, and on the day before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One feed of Data Miner."""
+    """A feed of Data Miner."""
 
     name: str
     price: str
@@ -46,7 +46,7 @@ PRODUCTS = {f"{urlsplit(API).path}/{product.name}": product for product in (DAY_
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The requested page at `now`; 404 for another feed."""
+    """Return the requested page at `now`; 404 for other feeds."""
     product = PRODUCTS.get(urlsplit(request.url).path)
     if product is None:
         return json_answer({"statusCode": 404, "message": "Resource not found"}, 404)
@@ -56,7 +56,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _starts(product: Product, span: str, now: int) -> Ints:
-    """The intervals of a range in prevailing Eastern time that are there at `now`."""
+    """Return the published intervals at `now` of a range in prevailing Eastern time."""
     first, last = (datetime.fromisoformat(text) for text in span.split("to"))
     begin, end = local_instant(first, TZ), local_instant(last, TZ, second_pass=True)
     since, until = _available(product, now)
@@ -65,7 +65,7 @@ def _starts(product: Product, span: str, now: int) -> Ints:
 
 
 def _available(product: Product, now: int) -> tuple[int, int]:
-    """First and last instant (exclusive) at which intervals of a product begin that are published at `now`."""
+    """Return the first and the last start (exclusive) of a product's published intervals at `now`."""
     today = MarketDay.at(now, TZ)
     if product is DAY_AHEAD:
         return 0, (today.next(2) if now >= _wall(today.day, AUCTION_AT) else today.next()).start
@@ -78,7 +78,7 @@ def _available(product: Product, now: int) -> tuple[int, int]:
 
 
 def _verified_at(day: date) -> int:
-    """When a day's prices are verified: in the afternoon of the next business day."""
+    """Return when a day's prices are verified: in the afternoon of the next business day."""
     business = day + timedelta(days=1)
     while business.weekday() > 4:
         business += timedelta(days=1)
@@ -90,7 +90,7 @@ def _wall(day: date, at: time) -> int:
 
 
 def _rows(product: Product, starts: Ints, now: int) -> list[dict[str, Any]]:
-    """The prices of PJM-RTO by time."""
+    """Return the prices of PJM-RTO by time."""
     columns = zip(starts.tolist(), prices(product, starts, now).round(6).tolist(), strict=True)
     node = {"pnode_id": PNODE, "pnode_name": HUB, "type": "ZONE"}
     current = {} if product is UNVERIFIED else {"row_is_current": True}
@@ -101,7 +101,7 @@ def _rows(product: Product, starts: Ints, now: int) -> list[dict[str, Any]]:
 
 
 def prices(product: Product, starts: Ints, now: int) -> Floats:
-    """USD/MWh of PJM-RTO: the model's; unverified prices stay first estimates as long as they are kept."""
+    """Return the model's prices of PJM-RTO in USD/MWh. Unverified prices remain first estimates while they are kept."""
     if product is DAY_AHEAD:
         return grid.price(ZONE, starts, HOUR, "day_ahead")
     exact = grid.price(ZONE, starts)
@@ -113,7 +113,7 @@ def prices(product: Product, starts: Ints, now: int) -> Floats:
 
 
 def _page(params: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The requested page of these rows."""
+    """Return the requested page of these rows."""
     first, count = int(params.get("startRow", "1")), int(params.get("rowCount", "25"))
     items = rows[first - 1 : first - 1 + count]
     return {"items": items, "searchSpecification": {"startRow": first}, "totalRows": len(rows)}

@@ -1,4 +1,4 @@
-"""Simulated PSE: prices in PLN at a rate of the day, and demand that is out ten hours late; 100 rows a page.
+"""Simulate PSE: prices in PLN at a daily exchange rate, and demand with a delay of ten hours, 100 rows per page.
 
 Values come from the model grid. The original: https://raporty.pse.pl.
 """
@@ -23,7 +23,7 @@ PAGE = 100
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/api/csdac-pln` and `/api/kse-load`, filtered by one business date."""
+    """Respond to `/api/csdac-pln` and `/api/kse-load`, filtered by one business date."""
     tables: dict[str, Callable[[MarketDay, int], list[dict[str, object]]]] = {"csdac-pln": _prices, "kse-load": _loads}
     table = request.url.removeprefix(f"https://{HOST}/api/")
     if table not in tables:

@@ -1,6 +1,7 @@
-"""Simulated RTE: eco2mix by the API of ODRÉ, and market prices in XML.
+"""Simulate RTE: eco2mix from ODRÉ's API, and market prices in XML.
 
-The consolidated set has the months until the fourth before the running one, in half hours; the real-time set the rest.
+The consolidated set has the months until the fourth before the current month, in half hours. The real-time set has the
+rest.
 
 Values come from the model grid. The originals: https://odre.opendatasoft.com, https://eco2mix.rte-france.com.
 """
@@ -29,7 +30,7 @@ _SPAN = re.compile(r"date_heure>=date'([^']+)' and date_heure<date'([^']+)'")
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/records` of the two data sets of eco2mix, and `/curves/getDonneesMarche`."""
+    """Respond to `/records` of the two data sets of eco2mix, and to `/curves/getDonneesMarche`."""
     if request.url == f"https://{PRICE_HOST}/curves/getDonneesMarche":
         return _prices(request, now)
     dataset = request.url.removeprefix(_DATASET).removesuffix("/records")
@@ -59,7 +60,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _columns(ts: Ints) -> dict[str, list[int] | list[str]]:
-    """Whole MW by column; those of the real-time data set alone are texts."""
+    """Return whole MW by column. Columns that only the real-time data set has are texts."""
     mix = {fuel: mw.round() for fuel, mw in grid.mix("FR", ts, QUARTER).items()}
     lakes, wood = (0.4 * mix["hydro"]).round(), (0.6 * mix["biomass"]).round()
     of_storage = {"pumped_storage": ("hydraulique_step_turbinage", "pompage")}

@@ -1,8 +1,8 @@
-"""Simulated SPP portal: the file browser's files, and two charts as files; 404 with an empty body for anything else.
+"""Simulate SPP's portal: the file browser's files, and two charts as files; 404 with an empty body for other URLs.
 
-Quirks that are kept: a header that changes from day to day, the western area beside the eastern one since
-April 2026, the `d` files of the repeated hour, a running hour averaged over its part, future lines without values,
-one-minute flows. The original: https://portal.spp.org.
+Quirks: a header that changes from day to day, the western area beside the eastern area since April 2026, the `d` files
+of the repeated hour, future lines without values, one-minute flows. The current hour is averaged over its elapsed part.
+The original: https://portal.spp.org.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from warehouse.market.feeds import Request
 ZONE, TZ = "US-SPP", paths.TZ
 FIVE, MINUTE = 300, 60
 OUT_AFTER = 240
-"""Seconds after an interval until its file, or its line, is there."""
+"""Seconds after an interval until its file, or its line, is published."""
 DAILY_OUT = 4 * DAY + 5 * HOUR
-"""After the midnight that ends the day."""
+"""Seconds after the midnight that ends the day."""
 AUCTION_OUT = 13 * HOUR
-"""After midnight of the day before."""
+"""Seconds after midnight of the day before."""
 HOURLY_OUT = 600
 AREAS_PARTED = date(2026, 4, 1)
 RUNNING_UNTIL = date(2026, 9, 25)
-"""Since this day a mid-term load file holds no running hour."""
+"""Since this day, a mid-term load file does not contain the current hour."""
 
 NODES = {
     "AEC": ("SPP", 1.06),
@@ -40,13 +40,13 @@ NODES = {
     "SPPNORTH_HUB": ("SPP", 0.94),
     "SPPSOUTH_HUB": ("SPP", 1.0),
 }
-"""Settlement location -> balancing area, share of the south hub's price."""
+"""The balancing area and the share of the south hub's price, by settlement location."""
 HEADERS = ("GMTIntervalEnd,BAA,Settlement Location,LMP", "GMTINTERVALEND,BAA,SETTLEMENT_LOCATION,LMP")
-"""As one day has it and another does not."""
+"""The header differs between days."""
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The file or chart under that address as it stands at `now`."""
+    """Return the file or chart at this URL as of `now`."""
     place = urlsplit(request.url).path
     path = dict(request.params).get("path", "")
     if place == "/chart-api/load-forecast/asFile":
@@ -73,7 +73,7 @@ def _file(product: str, path: str, now: int) -> bytes | None:
 
 
 def _instants(stamp: str) -> list[int]:
-    """What a file's local stamp may mean: the clock has two offsets."""
+    """Return the possible times of a file's local timestamp, as the clock has two offsets."""
     if len(stamp) != 12:
         return []
     wall = int(datetime.strptime(stamp, "%Y%m%d%H%M").replace(tzinfo=UTC).timestamp())
@@ -112,12 +112,12 @@ def _hourly_load(path: str, stamp: str, now: int) -> bytes | None:
     known = ends[ends <= hour + HOUR * running]
     actual = grid.demand(ZONE, known - HOUR, HOUR)
     if running:
-        actual[-1] *= 0.53  # the hour that has just begun
+        actual[-1] *= 0.53  # the hour that has just started
     return render_hourly_load(ends.tolist(), actual.tolist(), local(hour, TZ).date() >= AREAS_PARTED, hour)
 
 
 def _load_chart(now: int) -> bytes:
-    """Load of the last day, newest first, after a week of future lines without an actual."""
+    """Return the load of the last day, newest first, after a week of future lines without an actual value."""
     newest = (now - OUT_AFTER) // FIVE * FIVE
     ends = np.arange(newest, newest - DAY, -FIVE)
     loads = zip(ends.tolist(), grid.demand(ZONE, ends - FIVE).tolist(), strict=True)
@@ -133,7 +133,7 @@ def _interchange_chart(now: int) -> bytes:
 
 
 def _month(path: str, now: int) -> bytes | None:
-    """A month's one-minute flows, up to the last whole day."""
+    """Return a month's one-minute flows, up to the last complete day."""
     for year in range(2014, local(now, TZ).year + 1):
         for month in range(1, 13):
             if paths.monthly(year, month) == path:
@@ -148,7 +148,7 @@ def _month(path: str, now: int) -> bytes | None:
 
 
 def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> bytes:
-    """A price file from interval ends and prices of the south hub, spelt as that day's files are."""
+    """Return a price file from interval ends and prices of the south hub, in the format of that day's files."""
     header = HEADERS[choice("price file", day, len(HEADERS))]
     parted = day >= AREAS_PARTED
     rows = [header if parted else re.sub(",BAA", "", header)]
@@ -161,7 +161,7 @@ def render_prices(ends: Sequence[int], prices: Sequence[float], day: date) -> by
 
 
 def render_hourly_load(ends: Sequence[int], actual: Sequence[float], parted: bool, written: int = 0) -> bytes:
-    """A mid-term load file from hour ends and the eastern area's load of the first ones; newest line first."""
+    """Return a mid-term load file from hour ends and the eastern area's load of the first hours; newest line first."""
     rows = ["GMTIntervalEnd,MTLF,Averaged Actual" + (",BAA" if parted else "")]
     starts = np.array(ends) - HOUR
     expected = grid.as_forecast(grid.demand(ZONE, starts, HOUR), starts, written, "spp.load_hourly")
@@ -179,7 +179,7 @@ def _stamp(end: int) -> str:
 
 
 def _flow_table(instants: Ints, chart: bool) -> bytes:
-    """One-minute net flow, + out of the area: a month's file, or the chart, with future lines that have none."""
+    """Return one-minute net flow, + out of the area: a month's file, or the chart with future lines without values."""
     rows = ["GMTTime,SPP NAI" if chart else "GMTTIME,SPP_NAI"]
     flows = zip(instants.tolist(), (-grid.interchange(ZONE, instants)).tolist(), strict=True)
     rows += [f"{_gmt(ts)},{mw:.2f}" for ts, mw in flows]

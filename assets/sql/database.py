@@ -23,9 +23,7 @@ MEMORY_LIMIT = "1GB"
 
 
 def resource(home: Path) -> DuckDBResource:
-    """Return the resource for a warehouse with the local folder `home`. Its database is in memory and stores
-    no rows.
-    """
+    """Return the resource for a warehouse with the local folder `home`. The resource itself does not store rows."""
     return DuckDBResource(
         database=":memory:",
         connection_config={

@@ -1,8 +1,8 @@
 """Build marts with SQL: a mart's SQL file, which has its name, selects its rows from a zone's metric. No Dagster here.
 
 The queries read `readings` (the served rows), or `versions` (all values) for revisions, and `calendar`: each half hour
-of the months to build, with its civil month, date and hour, and its day's start and end. A month is rebuilt only if a
-monthly file of the month has changed. To add a mart, add a file and a line to MARTS.
+of the months to build. It gives the civil month, date and hour, and the day's start and end. A month is rebuilt only if
+a monthly file of the month has changed. To add a mart, add a file and a line to MARTS.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Simulated AEMO: NEMWEB's directories and files, the monthly price and demand files, the dashboard's POST.
+"""Simulate AEMO: NEMWEB's directories and files, the monthly price and demand files, the dashboard's POST.
 
 Values come from the model grid. The originals: https://nemweb.com.au, https://aemo.com.au.
 """
@@ -20,7 +20,7 @@ from warehouse.market.clock import DAY, HOUR, MarketDay
 from warehouse.market.feeds import Request
 
 UPDATED_AT = 5 * HOUR
-"""Seconds after midnight, market time, at which the price and demand of the day before are out."""
+"""Seconds after midnight, market time, at which the price and demand of the day before are published."""
 FIRST_MONTH = date(1998, 12, 1)
 
 _PRICE_AND_DEMAND = re.compile(
@@ -30,7 +30,7 @@ _DASHBOARD = "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN"
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The answer by host and path; the dashboard accepts POST only."""
+    """Return the response by host and path. The dashboard accepts POST only."""
     if request.url.startswith(f"{NEMWEB}/"):
         return nemweb.answer(request.url, now)
     if (month := _PRICE_AND_DEMAND.fullmatch(request.url)) is not None and month[3] in REGIONS:
@@ -41,7 +41,7 @@ def answer(request: Request, now: int) -> Answer:
 
 
 def _price_and_demand(month: date, region: str, now: int) -> Answer:
-    """The published whole days of a month, MW to two decimals and AUD/MWh to cents; 404 where none is out."""
+    """Return the published complete days of a month, MW to two decimals and AUD/MWh to cents; 404 if there are none."""
     zone, step = REGIONS[region], trading_step(month)
     start, end = (MarketDay(day, MARKET_TZ).start for day in (month, next_month(month)))
     ts = np.arange(start, min(end, MarketDay.at(now - UPDATED_AT, MARKET_TZ).start), step, dtype=np.int64)
@@ -53,7 +53,7 @@ def _price_and_demand(month: date, region: str, now: int) -> Answer:
 
 
 def _five_minute(now: int) -> list[dict[str, object]]:
-    """The intervals of the last two days that have ended."""
+    """Return the intervals of the last two days that have ended."""
     last = now // FIVE_MINUTES * FIVE_MINUTES
     ts = np.arange(last - 2 * DAY, last, FIVE_MINUTES, dtype=np.int64)
     return [

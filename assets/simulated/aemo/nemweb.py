@@ -1,9 +1,9 @@
-"""Simulated nemweb.com.au: the files in each directory at an instant, their names, listings and bundles.
+"""Simulate nemweb.com.au: the files in each directory at a time, their names, listings and bundles.
 
-Single reports lie in `Current` for two days (dispatch) or until their week is bundled (trading, pre-dispatch).
-`ARCHIVE` keeps bundles for thirteen months; the monthly archive keeps tables for good. A file's name never changes.
-Pre-dispatch has a run each half hour, its file half an hour before the run's nominal time: of today all, of days that
-are over four.
+Single reports are in `Current` for two days (dispatch) or until their week is bundled (trading, pre-dispatch).
+`ARCHIVE` keeps bundles for thirteen months. The monthly archive keeps tables permanently. A file's name never changes.
+Pre-dispatch has a run every half hour, and its file is published half an hour before the run's nominal time. All runs
+of today are listed, and four of each past day.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ WRITTEN = 11
 """Seconds after its start at which an interval's report is written."""
 CURRENT = 2 * DAY
 KEPT = timedelta(days=400)
-"""How long bundles lie in `ARCHIVE`."""
+"""The time for which `ARCHIVE` keeps bundles."""
 BUNDLED_AT = HOUR + 2 * 60
-"""Seconds after midnight, market time: a day's bundle the day after, a week's eight days after its last Saturday."""
+"""Seconds after midnight, market time. A day's bundle is published the day after, a week's eight days after
+its last Saturday.
+"""
 AHEAD_OF_RUN = 27 * 60 + 20
 """Seconds before a run's nominal time at which its file is published."""
 OF_OLD_DAYS = 6 * HOUR
 LONGER_FROM = 13 * HOUR
-"""From this run on, market time, runs reach to the end of the next trading day, at 04:00."""
+"""Since this run, market time, runs reach to the end of the next trading day, at 04:00."""
 MONTHLY = (
     *(reports.PRICE, reports.REGIONSUM, reports.INTERCONNECTORRES, reports.TRADING_PRICE),
     *(reports.UNIT_SCADA, rooftop.MONTHLY),
@@ -44,25 +46,25 @@ MONTHLY = (
 ZIP = "application/x-zip-compressed"
 _MONTH = re.compile(r"/MMSDM/(\d{4})/MMSDM_\d{4}_(\d\d)/")
 Files = Mapping[str, Callable[[], bytes]]
-"""Name -> what makes its content."""
+"""The function that creates the content, by file name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Directory:
-    """One of the reports; bundled by weeks, Sunday to Saturday, or by days."""
+    """A report, bundled by weeks, Sunday to Saturday, or by days."""
 
     kind: str
     weekly: bool
     tables: tuple[reports.Table, ...] = ()
-    """Of pre-dispatch, which has runs in place of intervals, none."""
+    """The tables of the report; empty for pre-dispatch, which has runs instead of intervals."""
 
     def last_bundled(self, now: int) -> date:
-        """The last day that lies in a bundle."""
+        """Return the last day that is in a bundle."""
         today = local_date(now - BUNDLED_AT, MARKET_TZ)
         return today - timedelta(days=(today.weekday() + 1) % 7 + 8 if self.weekly else 1)
 
     def archive(self, now: int) -> Files:
-        """The bundles in `ARCHIVE`, each a zip of the zips of its days."""
+        """Return the bundles in `ARCHIVE`, each a zip of the zips of its days."""
         bundles: dict[str, Callable[[], bytes]] = {}
         last, length = self.last_bundled(now), 7 if self.weekly else 1
         while last >= local_date(now, MARKET_TZ) - KEPT:
@@ -81,7 +83,7 @@ class Directory:
         return zipped([(f"{self.name(ts)}.zip", self.file(ts)) for ts in at], market_time(windows[-1].end), 1)
 
     def current(self, now: int) -> Files:
-        """The single files in `Current`."""
+        """Return the single files in `Current`."""
         first = MarketDay(self.last_bundled(now), MARKET_TZ).end
         if self.tables:
             last = (now - WRITTEN) // FIVE_MINUTES * FIVE_MINUTES
@@ -95,13 +97,13 @@ class Directory:
         }
 
     def name(self, at: int) -> str:
-        """The file of the interval that begins, or of the run that is published, at an instant; without its ending."""
+        """Return the file name, without extension, for an interval's start or a run's publication time."""
         if self.tables:
             return f"PUBLIC_{self.kind}_{market_time(at + FIVE_MINUTES):%Y%m%d%H%M}_{at // FIVE_MINUTES:016d}"
         return f"PUBLIC_{self.kind}_{market_time(at + AHEAD_OF_RUN):%Y%m%d%H%M}_{market_time(at):%Y%m%d%H%M%S}_LEGACY"
 
     def file(self, at: int) -> bytes:
-        """The zip of that file."""
+        """Return the zip of this file."""
         day = market_time(at).date()
         place = (at - MarketDay(day, MARKET_TZ).start) // FIVE_MINUTES
         body = _reports(self, day)[place] if self.tables else predispatch(at)
@@ -110,14 +112,14 @@ class Directory:
 
 @lru_cache(maxsize=8)
 def _named(directory: Directory, start: int, stop: int) -> Files:
-    """The reports of a span of intervals: thousands, listed anew for each that is asked for."""
+    """Return the reports of a range of intervals. They are cached, since each request lists thousands."""
     at = range(start, stop, FIVE_MINUTES)
     return {f"{directory.name(ts)}.zip": partial(directory.file, ts) for ts in at}
 
 
 @lru_cache(maxsize=4)
 def _reports(directory: Directory, day: date) -> list[bytes]:
-    """The texts of a day's reports."""
+    """Return the texts of a day's reports."""
     window = MarketDay(day, MARKET_TZ).window
     part = reports.block(window.start, window.end)
     headers = [table.header for table in directory.tables]
@@ -129,12 +131,12 @@ def _reports(directory: Directory, day: date) -> list[bytes]:
 
 
 def published(start: int, end: int, now: int) -> Iterator[int]:
-    """The instants of a day at which runs were published that are still there at `now`."""
+    """Yield the publication times of a day's runs that are still listed at `now`."""
     yield from range(start + HALF_HOUR - AHEAD_OF_RUN, min(end, now + 1), OF_OLD_DAYS if end <= now else HALF_HOUR)
 
 
 def predispatch(at: int) -> bytes:
-    """The CSV of the run that is published at an instant."""
+    """Return the CSV of the run that is published at a time."""
     run = at + AHEAD_OF_RUN
     clock = (run + AHEAD_OF_UTC) % DAY
     last = run - clock + 4 * HOUR + (DAY if clock > 4 * HOUR else 0) + (DAY if clock >= LONGER_FROM else 0)
@@ -161,7 +163,7 @@ DIRECTORIES: Mapping[str, Directory | rooftop.Directory] = {
 
 
 def answer(url: str, now: int) -> Answer:
-    """A directory, report, bundle or monthly table."""
+    """Return a directory, report, bundle or monthly table."""
     if (month := _MONTH.search(url)) is not None:
         return _monthly(url, int(month[1]), int(month[2]), now)
     match = re.fullmatch(r"/Reports/(Current|ARCHIVE)/(ROOFTOP_PV/ACTUAL|\w+)/(.*)", url.removeprefix(NEMWEB))
@@ -176,7 +178,7 @@ def answer(url: str, now: int) -> Answer:
 
 
 def _monthly(url: str, year: int, month: int, now: int) -> Answer:
-    """A table of a month, out on the eighth of the next."""
+    """Return a table of a month, published on the eighth of the next month."""
     tables = {monthly_url(table.name, year, month): table for table in MONTHLY} if 1 <= month <= 12 else {}
     table = tables.get(url)
     if table is None:

@@ -1,6 +1,6 @@
-"""AEMO's C/I/D files: the tables of its reports over the model grid, with the columns that parsers read.
+"""Render AEMO's C/I/D files: the tables of its reports from the model grid, with the columns that parsers read.
 
-Stamps are interval ends in market time (UTC+10). For directories and publication times see `nemweb`.
+Timestamps are interval ends in market time (UTC+10). `nemweb` defines directories and publication times.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from assets.sources.aemo.units import Unit, known_units
 from warehouse.market.clock import utc
 
 FIVE_MINUTE_TRADING = date(2021, 10, 1)
-"""The first day of five-minute trading intervals; before it they lasted half an hour."""
+"""The first day of five-minute trading intervals. Before, they lasted half an hour."""
 
 
 def market_time(ts: int) -> datetime:
-    """Wall-clock time in Brisbane (UTC+10 all year)."""
+    """Return the local time in Brisbane (UTC+10 all year)."""
     return utc(ts + AHEAD_OF_UTC)
 
 
 def stamp(ts: int) -> str:
-    """`2026/11/20 12:00:00`."""
+    """Return a timestamp such as `2026/11/20 12:00:00`."""
     return f"{market_time(ts):%Y/%m/%d %H:%M:%S}"
 
 
 def trading_step(day: date) -> int:
-    """Seconds of a trading interval on a market day."""
+    """Return the seconds of a trading interval on a market day."""
     return FIVE_MINUTES if day >= FIVE_MINUTE_TRADING else HALF_HOUR
 
 
 def next_month(month: date) -> date:
-    """The first day of the month after that of a day."""
+    """Return the first day of the month after a day's month."""
     return date(month.year + month.month // 12, month.month % 12 + 1, 1)
 
 
@@ -52,13 +52,13 @@ class Block:
     step: int
 
     def of_regions(self, value: Callable[[str, Ints, int], Floats], digits: int) -> dict[str, list[str]]:
-        """A quantity of each region, as texts."""
+        """Return a quantity of each region as texts."""
         return {region: shorts(value(zone, self.ts, self.step), digits) for region, zone in sorted(REGIONS.items())}
 
     def of_units(self, digits: int) -> dict[str, list[str]]:
-        """The readings of units, in which a fuel of a region has one or two; a fuel without a known unit is left out.
+        """Return the values of units. A fuel of a region has one or two units; a fuel without a known unit is left out.
 
-        A battery's load is positive while it charges. Pumps alone stand for pumped storage, in both directions.
+        A battery's load is positive while it charges. Pumps represent pumped storage in both directions.
         """
         readings: dict[str, list[str]] = {}
         for region, zone in sorted(REGIONS.items()):
@@ -75,7 +75,7 @@ class Block:
         return readings
 
     def flows(self, digits: int) -> dict[str, list[str]]:
-        """From each interconnector's first region to its second."""
+        """Return the flow from each interconnector's first region to its second."""
         ties = {name: grid.line(link) for name, (_, _, link) in sorted(TIES.items())}
         flowing = {name: tie for name, tie in ties.items() if tie.since <= self.ts[0]}
         return {name: shorts(grid.flow(tie, self.ts, self.step), digits) for name, tie in flowing.items()}
@@ -83,31 +83,31 @@ class Block:
 
 @cache
 def _units_of(region: str, fuel: str) -> list[tuple[str, Unit]]:
-    """The known units of a region's fuel, by DUID."""
+    """Return the known units of a region's fuel, by DUID."""
     return sorted((duid, unit) for duid, unit in known_units().items() if (unit.region, unit.fuel) == (region, fuel))
 
 
 def block(start: int, end: int, step: int = FIVE_MINUTES) -> Block:
-    """The intervals of `[start, end)`."""
+    """Return the intervals of `[start, end)`."""
     return Block(np.arange(start, end, step, dtype=np.int64), step)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table: its name in two parts with its version, and the columns that name a row, none of which vary."""
+    """A table: its name, the start of its lines with the version, and the constant columns that identify a row."""
 
     name: str
     start: str
     fixed: Mapping[str, str]
     figures: Mapping[str, Callable[[Block], dict[str, list[str]]]]
-    """Column -> a text for each interval by region or interconnector."""
+    """The texts of each interval, by column and by region or interconnector."""
 
     @property
     def header(self) -> str:
         return f"I,{self.start},SETTLEMENTDATE,{','.join([*self.fixed, *self.figures])}"
 
     def rows(self, part: Block, quote: str = "") -> Iterator[tuple[str, ...]]:
-        """The D lines of each interval in turn; `quote` stands around stamps, as in the five-minute reports."""
+        """Return the D lines of each interval. Timestamps are enclosed in `quote`, as in the five-minute reports."""
         stamps = [f"{quote}{stamp(start + part.step)}{quote}" for start in part.ts.tolist()]
         columns = [figures(part) for figures in self.figures.values()]
         return zip(
@@ -151,7 +151,7 @@ TRADING_PRICE = Table("TRADINGPRICE", "TRADING,PRICE,3", _REGION, {"RRP": lambda
 
 
 def render_report(kind: str, written: int, tables: Iterable[tuple[str, Sequence[str]]]) -> bytes:
-    """A report with its writing time, and each table's header and rows."""
+    """Return a report with its writing time, and each table's header and rows."""
     body = [line for header, rows in tables for line in (header, *rows)]
     first = f"C,NEMP.WORLD,{kind},AEMO,PUBLIC,{market_time(written):%Y/%m/%d,%H:%M:%S}"
     return lines([first, *body, f'C,"END OF REPORT",{len(body) + 2}'])

@@ -1,6 +1,7 @@
-"""Simulated files of rooftop solar: half hours in `Current` for two weeks, weekly bundles in `ARCHIVE`, monthly tables.
+"""Simulate the files of rooftop solar: half hours in `Current` for two weeks, weekly bundles, and monthly tables.
 
-Files hold the measured estimate of the five regions and of parts of two; the monthly table holds the satellite's too.
+Files contain the measured estimate of the five regions and of parts of two. The monthly table also contains the
+satellite's.
 """
 
 from __future__ import annotations
@@ -19,19 +20,19 @@ from assets.sources.aemo.rows import HALF_HOUR, REGIONS
 from warehouse.market.clock import DAY, MarketDay, local_date
 
 LABEL = 2 * HALF_HOUR
-"""Seconds after its start of the time in a half hour's name; two seconds later its file is written."""
+"""Seconds from a half hour's start to the time in its name. The file is written two seconds later."""
 CURRENT = 14 * DAY
 KEPT = timedelta(days=400)
 BUNDLED = 14
-"""Days from the Thursday on which a week begins until its bundle is there, at least."""
+"""The minimum number of days from a week's first day, a Thursday, until its bundle is published."""
 PARTS = {"QLDC": ("QLD1", 0.1), "QLDN": ("QLD1", 0.2), "QLDS": ("QLD1", 0.7), "TASN": ("TAS1", 0.6)}
 SATELLITE = 0.93
-"""The satellite's estimate as a share of the measured one."""
+"""The satellite's estimate as a share of the measured estimate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of rooftop solar: the columns after POWER, and whether the satellite's estimate is among them."""
+    """The rows of rooftop solar: the columns after POWER, and whether the satellite's estimate is included."""
 
     name: str
     columns: tuple[str, ...]
@@ -62,7 +63,7 @@ MONTHLY = Rows(TABLE, ("LASTCHANGED", "TYPE", "QI"), True)
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """ROOFTOP_PV/ACTUAL: files by name, and what makes each."""
+    """The directory ROOFTOP_PV/ACTUAL: files by name, with the function that creates each."""
 
     def current(self, now: int) -> dict[str, partial[bytes]]:
         """Return the single files."""
@@ -70,7 +71,7 @@ class Directory:
         return {f"{name(start)}.zip": partial(file, start) for start in range(last - CURRENT, last + 1, HALF_HOUR)}
 
     def archive(self, now: int) -> dict[str, partial[bytes]]:
-        """Return the bundles of weeks, from Thursday on."""
+        """Return the bundles of weeks, which start on Thursday."""
         today = local_date(now, MARKET_TZ)
         newest = today - timedelta(days=(today.weekday() - 3) % 7 + BUNDLED)
         thursdays = [newest - timedelta(days=back) for back in range(0, KEPT.days, 7)]
@@ -78,7 +79,7 @@ class Directory:
 
 
 def name(start: int) -> str:
-    """Return the name of a half hour's file, without its ending."""
+    """Return the name of a half hour's file, without its extension."""
     return f"{PREFIX}_{market_time(start + LABEL):%Y%m%d%H%M%S}_{start // HALF_HOUR:016d}"
 
 
@@ -99,5 +100,5 @@ def bundle(thursday: date) -> bytes:
 
 @lru_cache(maxsize=8)
 def _lines(midnight: int) -> list[tuple[str, ...]]:
-    """The lines of a market day's files."""
+    """Return the lines of a market day's files."""
     return list(FILES.rows(block(midnight, midnight + DAY, HALF_HOUR)))

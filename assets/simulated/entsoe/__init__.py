@@ -1,8 +1,7 @@
-"""Simulated ENTSO-E Transparency Platform: day-ahead prices, load, flows, mix and capacity of the European zones.
+"""Simulate the ENTSO-E Transparency Platform: day-ahead prices, load, flows, mix and capacity of the European zones.
 
-Answers follow from the query's parameters alone; a query without data gets an acknowledgement with HTTP 200. Load and
-flows are revised for two days. Values come from the model grid.
-The original: https://transparency.entsoe.eu.
+Responses depend only on the query's parameters. A query without data gets an acknowledgement with HTTP 200. Load and
+flows are revised for two days. Values come from the model grid. The original: https://transparency.entsoe.eu.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from warehouse.market.clock import DAY, HOUR, LAST_INSTANT, MarketDay, local_dat
 from warehouse.market.feeds import Request
 
 LAG = 70 * 60
-"""Seconds after which an hour's load and flows are out."""
+"""Seconds after which an hour's load and flows are published."""
 AUCTION_OUT = time(12, 57)
-"""When tomorrow's results are out, in Brussels."""
+"""When tomorrow's results are published, in Brussels."""
 LOAD_FORECAST_OUT = (9 * HOUR + 1800, 18 * HOUR)
-"""Seconds after midnight of the day before, by its clock."""
+"""Seconds after midnight of the day before, in its local time."""
 MIX_FORECAST_OUT = (17 * HOUR + 1800, 32 * HOUR)
 """Seconds after midnight of the day before: in the evening, and again in the morning of the day."""
 HOURLY_LOAD = frozenset({"SE-3", "NO-2", "DK-1", "CH"})
 QUARTER_HOURLY_FLOWS = frozenset({"DE-LU", "NL", "BE", "AT"})
-"""Flows between two of these come in quarter hours."""
+"""Flows between two of these zones have quarter-hour intervals."""
 BOTH_WAYS = 50.0
-"""MW by which pumped storage turns and pumps at once."""
+"""MW that pumped storage generates and pumps at the same time."""
 OWN_USE = {"DE-LU": ("B04", 64.0), "NL": ("B20", 640.0)}
-"""Zones that state the consumption of a type that is not storage, in MW."""
+"""Zones that report the consumption of a type other than storage, in MW."""
 CAPACITY_OUT = 31 * DAY
 """Seconds into a year until its capacities are published."""
 TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())} | {
@@ -48,7 +47,7 @@ TYPES = {fuel.value: code for code, fuel in reversed(FUELS.items())} | {
     "other": "B20",
     "wind": "B19",
 }
-"""Of types that are one fuel, the usual one."""
+"""The production type of each fuel. If a fuel has several types, the usual type is used."""
 RESERVOIRS = 0.4
 """The share of hydro that is reservoirs (B12)."""
 
@@ -57,7 +56,7 @@ _POSITION = "classificationSequence_AttributeInstanceComponent.position"
 
 
 def _ways() -> dict[tuple[str, str], tuple[Border, bool]]:
-    """(into, out of) as codes -> the border, and whether that is into its zone."""
+    """Return the border by (into, out of) as codes, and whether the flow is into the border's zone."""
     ways = {}
     for border in borders():
         for ts in (0, LAST_INSTANT):  # a code may have changed
@@ -77,7 +76,7 @@ class _Question(NamedTuple):
 
 
 def answer(request: Request, now: int) -> Answer:
-    """`/api`, by documentType."""
+    """Respond to `/api`, by documentType."""
     params = dict(request.params)
     if request.url != f"https://{HOST}/api":
         return NOTHING
@@ -94,7 +93,7 @@ def _instant(text: str) -> int:
 
 
 def _price(query: _Question) -> bytes | None:
-    """Whole market days whose auctions are over. CH has a TimeSeries a day, the other zones one in all."""
+    """Return complete market days whose auctions are over. CH has a TimeSeries per day, other zones a single one."""
     zone = _ZONES[query.params["in_Domain"]]
     days = market_days(local_date(query.start, TZ), local_date(query.end - 1, TZ), TZ)
     head = {
@@ -127,7 +126,9 @@ def _load(query: _Question) -> bytes | None:
 
 
 def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
-    """A zone's load as it is expected at `now`, made each day for the next, and once more in the evening."""
+    """Return a zone's load as forecast at `now`. Forecasts are issued each day for the next, and again in the
+    evening.
+    """
     resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
     parts: list[tuple[Ints, Floats]] = []
     for day in market_days(local_date(start, TZ), local_date(end - 1, TZ), TZ):
@@ -142,7 +143,7 @@ def load_forecast_of(zone: str, start: int, end: int, now: int) -> tuple[str, In
 
 
 def _mix_forecast(query: _Question) -> bytes | None:
-    """Return a TimeSeries for wind on land, wind at sea and sun, as far as the zone has them."""
+    """Return a TimeSeries each for onshore wind, offshore wind and solar, if the zone has them."""
     zone, kinds = _ZONES[query.params["in_Domain"]], list[Series]()
     resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
     for kind, fuel in FORECAST_FUELS.items():
@@ -162,7 +163,7 @@ def _mix_forecast(query: _Question) -> bytes | None:
 
 
 def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
-    """What is published of a zone's load at `now`: resolution, interval starts, MW."""
+    """Return the published part of a zone's load at `now`: resolution, interval starts, MW."""
     resolution = "PT60M" if zone in HOURLY_LOAD else "PT15M"
     ts = _published_steps(start, end, now, STEPS[resolution])
     demand = grid.demand(zone, ts, STEPS[resolution])
@@ -170,7 +171,7 @@ def load_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Float
 
 
 def _mix(query: _Question) -> bytes | None:
-    """A TimeSeries for each production type, and for what storage and some other plants consume."""
+    """Return a TimeSeries for each production type, and for the consumption of storage and some other plants."""
     zone = _ZONES[query.params["in_Domain"]]
     resolution, ts, types = mix_of(zone, query.start, query.end, query.now)
     if not len(ts):
@@ -183,7 +184,7 @@ def _mix(query: _Question) -> bytes | None:
 
 
 def mix_of(zone: str, start: int, end: int, now: int) -> tuple[str, Ints, Mapping[tuple[str, str], Floats]]:
-    """What is published of a zone's mix at `now`: resolution, interval starts, MW by production type and side.
+    """Return the published part of a zone's mix at `now`: resolution, interval starts, MW by production type and side.
 
     The sides are `in` (output) and `out` (consumption).
     """
@@ -215,7 +216,7 @@ def _flow(query: _Question) -> bytes | None:
 
 
 def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str, Ints, Floats]:
-    """What is published at `now` of the flow from one area to another (EIC): resolution, interval starts, MW."""
+    """Return the published flow between two areas (EIC) at `now`: resolution, interval starts, MW."""
     border, inwards = _WAYS[into, out_of]
     resolution = "PT15M" if {border.zone, border.neighbour} <= QUARTER_HOURLY_FLOWS else "PT60M"
     ts = _published_steps(start, end, now, STEPS[resolution], border.since)
@@ -226,7 +227,7 @@ def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str
 
 
 def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, step: int) -> Floats:
-    """MW over a border in one direction, intervals `first` to `last`: each of its ties flows one way at a time."""
+    """Return MW over a border in one direction, intervals `first` to `last`. Each tie flows one way at a time."""
     return _both_ways(zone, neighbour, first, last, step)[0 if inwards else 1]
 
 
@@ -238,7 +239,7 @@ def _both_ways(zone: str, neighbour: str, first: int, last: int, step: int) -> t
 
 
 def _capacity(query: _Question) -> bytes | None:
-    """The published calendar years that begin in the window, in one Period."""
+    """Return the published calendar years that start in the window, in one Period."""
     zone = _ZONES[query.params["in_Domain"]]
     first = local_date(query.start + DAY - 1, TZ).year
     latest = min(query.end - 1, query.now - CAPACITY_OUT)
@@ -259,7 +260,7 @@ def _capacity(query: _Question) -> bytes | None:
 
 
 def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
-    """MW by ENTSO-E's production types, hydro split into run-of-river (B11) and reservoirs (B12)."""
+    """Return MW by ENTSO-E's production types, with hydro split into run-of-river (B11) and reservoirs (B12)."""
     capacities = {TYPES[fuel]: mw for fuel, mw in fuels.items()}
     if "B11" in capacities:
         capacities["B12"] = float(round(capacities["B11"] * RESERVOIRS))
@@ -268,7 +269,7 @@ def by_type(fuels: Mapping[str, float]) -> dict[str, float]:
 
 
 def _published_steps(start: int, end: int, now: int, step: int, since: int = 0) -> Ints:
-    """Starts of a window's intervals that are published at `now`."""
+    """Return the starts of a window's intervals that are published at `now`."""
     until = (now - LAG) // HOUR * HOUR
     return _steps(-(-max(start, since) // step) * step, min(end, until), step)
 
@@ -289,4 +290,4 @@ _ITEMS: Mapping[str, tuple[int, Callable[[_Question], bytes | None]]] = {
     "A69": (31, _mix_forecast),
     "A68": (366, _capacity),
 }
-"""Document type -> the longest window that it answers, in days, and its renderer."""
+"""The longest window in days, and the renderer, by document type."""

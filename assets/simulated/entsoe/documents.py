@@ -1,6 +1,6 @@
-"""Renders ENTSO-E's XML documents, with the elements that a reader needs, and acknowledgements.
+"""Render ENTSO-E's XML documents, with the elements that a reader needs, and acknowledgements.
 
-A Point carries only its position; one that repeats the last value is left out (curveType A03). Schemas:
+A Point has only its position. A Point that repeats the last value is left out (curveType A03). Schemas:
 https://www.entsoe.eu/publications/electronic-data-interchange-edi-library/.
 """
 
@@ -21,7 +21,7 @@ _SCHEMA = "urn:iec62325.351:tc57wg16:451"
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Values of intervals that follow each other, in MW or currency per MWh."""
+    """Values of consecutive intervals, in MW or currency per MWh."""
 
     start: int
     end: int
@@ -30,11 +30,11 @@ class Period:
 
 
 Series = tuple[Mapping[str, str], Sequence[Period]]
-"""A TimeSeries: its elements by name (a dot-less one holds elements of its own), and its Periods."""
+"""A TimeSeries: its elements by name (a name without a dot has child elements), and its Periods."""
 
 
 def document(kind: str, series: Sequence[Series], process: str = "") -> bytes:
-    """A document of that type, and of that process where it has one."""
+    """Return a document of a type, with its process if it has one."""
     root, value = ("Publication" if kind in ("A44", "A11") else "GL"), "price.amount" if kind == "A44" else "quantity"
     lines = [f'<{root}_MarketDocument xmlns="{_SCHEMA}">', f"<type>{kind}</type>"]
     lines += [f"<process.processType>{process}</process.processType>"] if process else []
@@ -60,6 +60,6 @@ def _period(value: str, period: Period) -> Iterator[str]:
 
 
 def acknowledgement(reason: str) -> bytes:
-    """What comes instead of a document: code 999 and a sentence."""
+    """Return the document for no data: code 999 and a reason."""
     words = f"<Reason><code>999</code><text>{reason}</text></Reason>"
     return f'<Acknowledgement_MarketDocument xmlns="{_SCHEMA}">{words}</Acknowledgement_MarketDocument>'.encode()

@@ -1,6 +1,6 @@
-"""Simulated ERCOT: dashboards, listings and their zips without a key, the public-reports API with one.
+"""Simulate ERCOT: dashboards, listings and their zips without a key, the public-reports API with a key.
 
-Bodies come from `dashboards` and `reports`.
+`dashboards` and `reports` generate the bodies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LISTED = {report.product.report: report for report in REPORTS}
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The page, listing, zip or rows under that address as they stand at `now`; 404 where there is nothing."""
+    """Return the page, listing, zip or rows at this URL as of `now`; 404 if there is none."""
     url, params = request.url, dict(request.params)
     if url in ARCHIVES and "download" not in params:
         return json_answer(reports.archive(ARCHIVES[url], params, now))

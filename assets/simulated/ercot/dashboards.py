@@ -1,7 +1,7 @@
-"""Simulated ERCOT dashboards: prices, five-minute demand, hourly demand, DC ties.
+"""Simulate ERCOT dashboards: prices, five-minute demand, hourly demand, DC ties.
 
-Each page holds the running day (the hourly one also yesterday and tomorrow). Quirks that are kept: epochs of interval
-ends, a first row at midnight that ends yesterday, forecasts among the readings, minus for import. The originals:
+Each page contains the current day (the hourly page also yesterday and tomorrow). Quirks: epochs of interval ends, a
+first row at midnight that ends yesterday, forecasts among the actual values, minus for import. The originals:
 https://www.ercot.com/gridmktinfo/dashboards.
 """
 
@@ -24,13 +24,13 @@ from warehouse.market.clock import HOUR, MarketDay
 Page = dict[str, Any]
 FIVE, TEN_SECONDS = 300, 10
 LOAD_AFTER, HOUR_AFTER, TIES_AFTER = 120, 10 * 60, 150
-"""Seconds from an interval's end (of the ties: from the instant) until it is on the page."""
+"""Seconds from an interval's end (for the ties: from the timestamp) until the page contains it."""
 LINES = {name: link for name, (_, link) in TIES.items() if name != "dcS"}
-"""Column -> the grid's line; Eagle Pass is no longer there."""
+"""The grid's line by column. Eagle Pass no longer exists."""
 
 
 def page(name: str, now: int) -> Page | None:
-    """The page of that name as it stands at `now`."""
+    """Return the page of that name as of `now`."""
     return _PAGES[name](now) if name in _PAGES else None
 
 
@@ -51,7 +51,7 @@ def _priced(ends: range, values: list[float]) -> list[Page]:
 
 
 def _supply_and_demand(now: int) -> Page:
-    """The day's instants, readings up to the newest and forecasts after it. Whole MW."""
+    """Return the day's timestamps with actual values up to the newest, then forecasts. Whole MW."""
     newest = (now - LOAD_AFTER) // FIVE * FIVE
     day = MarketDay.at(newest, TZ)
     stamps = np.arange(day.start, day.end + FIVE, FIVE)
@@ -77,7 +77,7 @@ def _hourly_demand(now: int) -> Page:
 
 @lru_cache(maxsize=8)
 def _hours(day: MarketDay, newest: int) -> list[Page]:
-    """The hours of a day with what is forecast of them, and the demand of those that are over."""
+    """Return the hours of a day with their forecast, and the demand of past hours."""
     ends = np.arange(day.start + HOUR, day.end + HOUR, HOUR)
     demand = grid.demand(ZONE, ends - HOUR, HOUR)
     foreseen = grid.as_forecast(demand, ends, newest, "ercot.load_hourly")
@@ -89,7 +89,7 @@ def _hours(day: MarketDay, newest: int) -> list[Page]:
 
 
 def _dc_ties(now: int) -> Page:
-    """Whole MW by tie, minus for import."""
+    """Return whole MW by tie, minus for import."""
     newest = (now - TIES_AFTER) // TEN_SECONDS * TEN_SECONDS
     stamps = np.arange(MarketDay.at(newest, TZ).start, newest + TEN_SECONDS, TEN_SECONDS)
     flows = {name: _whole(-grid.inflow(ZONE, grid.line(link), stamps)) for name, link in LINES.items()}

@@ -1,8 +1,7 @@
-"""Simulated ERCOT price reports: listed documents with the zip behind each number, and pages of the keyed API.
+"""Simulate ERCOT price reports: listed documents with a zip by number, and pages of the keyed API.
 
-A document's number encodes which one it is, so no list is kept. Quirks that are kept: `xhr` in the names of the
-repeated hour, expiry after 5 (real time) and 31 days, hours and quarters by the wall clock with a flag on the repeated
-hour.
+A document's number encodes its identity, so no list is stored. Quirks: `xhr` in the names of the repeated hour, expiry
+after 5 (real time) and 31 days. Hours and quarters are in local time with a flag on the repeated hour.
 """
 
 from __future__ import annotations
@@ -25,16 +24,16 @@ from warehouse.market.clock import HOUR, MarketDay, local_date, market_days
 
 QUARTER = 900
 OUT_AFTER = 121
-"""Seconds from a quarter's end until its prices are out."""
+"""Seconds from a quarter's end until its prices are published."""
 DAM_AT = 12 * HOUR + 32 * 60 + 39 - 24 * HOUR
 """Seconds from the delivery day's midnight: half past noon of the day before, after any clock change."""
 POINTS = {HUB: 1.0, "HB_BUSAVG": 0.995, "LZ_NORTH": 0.995}
-"""Settlement point -> its ratio to the hub average. The real reports hold a thousand."""
+"""The ratio to the hub average by settlement point. The real reports contain a thousand points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """One of the two price reports."""
+    """A price report."""
 
     product: prices_of.Product
     file: str
@@ -43,7 +42,7 @@ class Report:
     """Days until a document expires."""
     first_number: int
     times: tuple[str, ...]
-    """The columns that name an interval."""
+    """The columns that identify an interval."""
 
 
 DAY_AHEAD = Report(prices_of.DAY_AHEAD, "DAMSPNP4190", HOUR, 31, 2_000_000_000, ("HourEnding",))
@@ -53,7 +52,7 @@ REPORTS = (DAY_AHEAD, REAL_TIME)
 
 @dataclass(frozen=True, slots=True)
 class ListedDocument:
-    """One file. `published` is in Unix seconds; `start` is that of the quarter or the delivery day that it is about."""
+    """A file. `published` is in Unix seconds, and `start` is that of its quarter or delivery day."""
 
     report: Report
     number: int
@@ -64,7 +63,7 @@ class ListedDocument:
 
 @lru_cache(maxsize=128)
 def prices(report: Report, day: date) -> dict[str, list[float]]:
-    """The model's prices of a market day at every point, with two decimals."""
+    """Return the model's prices of a market day at every point, with two decimals."""
     market_day = MarketDay(day, TZ)
     starts = np.arange(market_day.start, market_day.end, report.step)
     hub = grid.price(ZONE, starts, report.step, "day_ahead" if report is DAY_AHEAD else "real_time")
@@ -72,7 +71,7 @@ def prices(report: Report, day: date) -> dict[str, list[float]]:
 
 
 def listing(report: Report, now: int) -> bytes:
-    """What has come out and not expired, the newest first."""
+    """Return the published documents that have not expired, the newest first."""
     today = local_date(now, TZ)
     days = market_days(today - timedelta(days=report.kept_days), today, TZ)
     known = [entry for day in days for entry in _entries(report, day.day) if entry[0] <= now]
@@ -82,7 +81,7 @@ def listing(report: Report, now: int) -> bytes:
 
 @lru_cache(maxsize=128)
 def _entries(report: Report, day: date) -> list[tuple[int, bytes]]:
-    """When each document of a day comes out, and its entry in a listing."""
+    """Return each document of a day: its publication time, and its entry in a listing."""
     entries = []
     for document in documents(report, day):
         posted = local(document.published, TZ).isoformat()
@@ -93,7 +92,7 @@ def _entries(report: Report, day: date) -> list[tuple[int, bytes]]:
 
 @lru_cache(maxsize=128)
 def documents(report: Report, day: date) -> tuple[ListedDocument, ...]:
-    """The documents of the quarters that end on a day, or of the auction held on it."""
+    """Return the documents of the quarters that end on a day, or of the auction held on it."""
     market_day = MarketDay(day, TZ)
     if report is REAL_TIME:
         return tuple(map(_of_quarter, range(market_day.start, market_day.end, QUARTER)))
@@ -109,7 +108,7 @@ def _of_quarter(end: int) -> ListedDocument:
 
 
 def archive(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
-    """The files posted between two local times, the newest first; the archive never expires."""
+    """Return the files posted between two local times, the newest first. The archive never expires."""
     first, last = (datetime.fromisoformat(params[name]) for name in ("postDatetimeFrom", "postDatetimeTo"))
     posted = [
         (local(document.published, TZ).replace(tzinfo=None), document)
@@ -126,7 +125,9 @@ def archive(report: Report, params: Mapping[str, str], now: int) -> dict[str, An
 
 
 def download(number: int, now: int, archived: bool = False) -> bytes:
-    """The zip of that number; empty where there is no such document at `now`, or, outside the archive, no more."""
+    """Return the zip of a number; empty if the document is not published at `now` or has expired (unless
+    `archived`).
+    """
     report, day = _place(number)
     old = local_date(now, TZ) - day
     if not timedelta(0) <= old or (old > timedelta(days=report.kept_days) and not archived):
@@ -136,7 +137,7 @@ def download(number: int, now: int, archived: bool = False) -> bytes:
 
 
 def _place(number: int) -> tuple[Report, date]:
-    """Which report a number is of, and the day among whose documents it stands."""
+    """Return the report of a number, and the day whose documents include it."""
     if number < DAY_AHEAD.first_number:
         end = (number - REAL_TIME.first_number) * QUARTER
         return REAL_TIME, local_date(max(end, 0), TZ)
@@ -145,7 +146,7 @@ def _place(number: int) -> tuple[Report, date]:
 
 
 def _text(document: ListedDocument) -> bytes:
-    """The csv of a day's auction, or of one quarter: hours labelled by their end, the second pass flagged Y."""
+    """Return the CSV of an auction or of a quarter. Hours are labelled by their end, the repeated hour flagged Y."""
     day, report = MarketDay.at(document.start, TZ), document.report
     starts = range(day.start, day.end, report.step)
     wanted = starts if report is DAY_AHEAD else [document.start]
@@ -161,14 +162,14 @@ def _text(document: ListedDocument) -> bytes:
 
 
 def _times(report: Report, start: int) -> Sequence[str | int]:
-    """What names an interval on the wall clock: `24:00`, or hour ending and quarter."""
+    """Return the identification of an interval in local time: `24:00`, or hour ending and quarter."""
     moment = local(start, TZ)
     hour = moment.hour + 1
     return (f"{hour:02d}:00",) if report is DAY_AHEAD else (hour, moment.minute // 15 + 1)
 
 
 def keyed(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]:
-    """The requested page: published prices of one settlement point, delivery days from..to."""
+    """Return the requested page: published prices of a settlement point for a range of delivery days."""
     days = market_days(date.fromisoformat(params["deliveryDateFrom"]), date.fromisoformat(params["deliveryDateTo"]), TZ)
     point = params["settlementPoint"]
     rows = [
@@ -188,5 +189,5 @@ def keyed(report: Report, params: Mapping[str, str], now: int) -> dict[str, Any]
 
 
 def _out_at(report: Report, start: int) -> int:
-    """When the price of an interval comes out."""
+    """Return the publication time of an interval's price."""
     return MarketDay.at(start, TZ).start + DAM_AT if report is DAY_AHEAD else start + QUARTER + OUT_AFTER

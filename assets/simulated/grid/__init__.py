@@ -1,9 +1,9 @@
-"""The model grid: demand, prices, mix, intensity, capacities and flows of the 25 zones at any instant.
+"""Model the grid: demand, prices, mix, intensity, capacities and flows of the covered zones at any time.
 
-Every value is a function of zone and instant alone: the same in every process, continuous over days and clock changes.
-Functions take `ts`, interval starts in Unix seconds (numpy int64), and `step`, the interval's length in seconds, and
-return the mean over the interval's five-minute points, in the shape of `ts`. The modules of the sources add rounding,
-stamps and publication times.
+Every value depends only on zone and time. Values are the same in every process and continuous over days and clock
+changes. Functions take `ts`, interval starts in Unix seconds (numpy int64), and `step`, the interval's length in
+seconds. They return the mean over the interval's five-minute points, in the shape of `ts`. The modules of the sources
+add rounding, timestamps and publication times.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _WORKDAY, _DAY_OFF = (
         " 1.09 1.07 1.05 1.05 1.08 1.14 1.18 1.17 1.13 1.07 0.99 0.92",
     )
 )
-"""Demand by the hour of the day, against the mean."""
+"""Demand by the hour of the day, relative to the mean."""
 _GB_INTENSITY = {"gas": 394.0, "coal": 937.0, "biomass": 120.0, "imports": 130.0, "other": 300.0}
-"""gCO2 per kWh, as the publisher weighs fuels; what is not named emits nothing."""
+"""gCO2 per kWh by fuel, as the publisher weights fuels. Other fuels have no emissions."""
 _GRAMS = {"gas": 429.0, "coal": 986.0, "oil": 777.0, "biomass": 494.0, "waste": 494.0}
-"""gCO2 per kWh, as RTE weighs fuels; a fuel that is not named emits nothing."""
+"""gCO2 per kWh by fuel, as RTE weights fuels. Other fuels have no emissions."""
 
 
 def demand(zone: str, ts: Ints, step: int = FIVE) -> Floats:
-    """MW used in a zone, less what its roofs produce."""
+    """Return MW used in a zone, minus its rooftop solar."""
     return _mean(lambda at: _demand(zone, at), ts, step)
 
 
 def price(zone: str, ts: Ints, step: int = FIVE, market: str = "real_time") -> Floats:
-    """Price in the zone's currency per MWh, `real_time` or `day_ahead` (the expectation of the same interval)."""
+    """Return the price in the zone's currency per MWh, `real_time` or `day_ahead` (the expected real-time price)."""
     if market not in ("day_ahead", "real_time"):
         raise ValueError(f"unknown market {market!r}")
     site = site_of(zone)
@@ -58,7 +58,8 @@ def price(zone: str, ts: Ints, step: int = FIVE, market: str = "real_time") -> F
 
 
 def generation(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
-    """The mix by fuel: GB in per cent of NESO's nine fuels (sum 100); US-CAISO in MW (a charging battery is negative).
+    """Return the mix by fuel: GB in per cent of NESO's nine fuels (sum 100), US-CAISO in MW (charging batteries
+    negative).
 
     California's fuels and its interchange add up to its demand.
     """
@@ -69,7 +70,7 @@ def generation(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
 
 
 def mix(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
-    """MW by fuel, without imports; storage that charges is negative. Solar on roofs is apart: `rooftop`.
+    """Return MW by fuel, without imports. Storage that charges is negative. `rooftop` returns rooftop solar separately.
 
     The fuels and the interchange of a zone add up to its demand, as far as it has storage to balance them.
     """
@@ -80,18 +81,18 @@ def mix(zone: str, ts: Ints, step: int = FIVE) -> Mapping[str, Floats]:
 
 
 def rooftop(zone: str, ts: Ints, step: int = FIVE) -> Floats:
-    """MW of solar behind the meter, which demand is already less by."""
+    """Return MW of solar behind the meter, which demand already excludes."""
     return _mean(lambda at: site_of(zone).rooftop * _sunshine(zone, at), ts, step)
 
 
 def carbon_intensity(ts: Ints, step: int = FIVE) -> Floats:
-    """gCO2/kWh of the electricity used in GB, from its mix."""
+    """Return gCO2/kWh of the electricity used in GB, from its mix."""
     mix = generation("GB", ts, step)
     return sum((mix[fuel] / 100.0 * grams for fuel, grams in _GB_INTENSITY.items()), np.zeros(np.shape(ts)))
 
 
 def carbon(zone: str, ts: Ints, step: int = FIVE) -> Floats:
-    """Return gCO2/kWh of the generation in a zone as its operator publishes it: storage is not counted."""
+    """Return gCO2/kWh of the generation in a zone as its operator publishes it. Storage is not counted."""
     of_zone = {
         fuel: np.clip(mw, 0, None)
         for fuel, mw in mix(zone, ts, step).items()
@@ -103,7 +104,7 @@ def carbon(zone: str, ts: Ints, step: int = FIVE) -> Floats:
 
 
 def capacity(zone: str, year: int) -> dict[str, float]:
-    """Return the installed MW by fuel at the start of a year; plain figures if nobody has described the zone."""
+    """Return the installed MW by fuel at the start of a year; a gas and wind estimate if the zone is not described."""
     plain = {"gas": 0.8 * ZONES[zone].peak_mw, "wind_onshore": site_of(zone).wind}
     return {
         fuel: float(round(mw * (1.0 + GROWTH.get(fuel, 0.0)) ** (year - 2025)))
@@ -112,12 +113,12 @@ def capacity(zone: str, year: int) -> dict[str, float]:
 
 
 def ties(zone: str) -> tuple[GridTie, ...]:
-    """The lines that end in a zone."""
+    """Return the lines that end in a zone."""
     return _TIES_OF.get(zone, ())
 
 
 def neighbours(zone: str) -> dict[str, tuple[GridTie, ...]]:
-    """The lines by the area beyond them."""
+    """Return the lines by the area beyond them."""
     by_area: dict[str, tuple[GridTie, ...]] = {}
     for tie in ties(zone):
         area = tie.b if tie.a == zone else tie.a
@@ -136,36 +137,36 @@ def ties_between(zone: str, area: str) -> tuple[GridTie, ...]:
 
 
 def line(name: str) -> GridTie:
-    """The line of that id."""
+    """Return the line with this ID."""
     return _TIE_BY_ID[name]
 
 
 def flow(tie: GridTie, ts: Ints, step: int = FIVE) -> Floats:
-    """MW over a line, + from its `a` to its `b`."""
+    """Return MW over a line, + from its `a` to its `b`."""
     return _mean(lambda at: _flow(tie, at), ts, step)
 
 
 def inflow(zone: str, tie: GridTie, ts: Ints, step: int = FIVE) -> Floats:
-    """MW over a line, + into the zone."""
+    """Return MW over a line, + into the zone."""
     return flow(tie, ts, step) if tie.b == zone else -flow(tie, ts, step)
 
 
 def border(zone: str, area: str, ts: Ints, step: int = FIVE) -> Floats:
-    """MW over all lines between a zone and an area, + into the zone."""
+    """Return MW over all lines between a zone and an area, + into the zone."""
     return sum((inflow(zone, tie, ts, step) for tie in ties_between(zone, area)), np.zeros(np.shape(ts)))
 
 
 def interchange(zone: str, ts: Ints, step: int = FIVE) -> Floats:
-    """MW of net import: the sum of all lines."""
+    """Return MW of net import: the sum of all lines."""
     return sum((inflow(zone, tie, ts, step) for tie in ties(zone)), np.zeros(np.shape(ts)))
 
 
 def as_published(
     values: Floats, ts: Ints, now: int, series: str, settles: int = 2 * DAY, share: float = 0.004
 ) -> Floats:
-    """Values as first published and later revised: those younger than `settles` seconds err by up to `share`.
+    """Return values as first published and later revised. Values younger than `settles` seconds err by up to `share`.
 
-    `series` (`eia.demand/US-PJM`) seeds the errors: each series errs in its own way, the same in every answer until it
+    `series` (`eia.demand/US-PJM`) seeds the errors. Each series has its own errors, which do not change until it
     settles.
     """
     first = values * (1.0 + share * smooth(f"first estimate/{series}", ts, 3 * HOUR))
@@ -174,9 +175,9 @@ def as_published(
 
 
 def as_forecast(values: Floats, ts: Ints, published_at: int, series: str, share: float = 0.04) -> Floats:
-    """Values as they were expected at an instant (Unix seconds): the further ahead, the further off, up to `share`.
+    """Return values as forecast at a time (Unix seconds). Errors grow with the lead, up to `share`.
 
-    `series` (`aemo.predispatch/AU-NSW`) seeds the errors, a part of which each vintage has for itself.
+    `series` (`aemo.predispatch/AU-NSW`) seeds the errors, which each vintage has partly for itself.
     """
     days = np.clip((ts - published_at) / DAY, 0.02, 1.0)
     shared = smooth(f"forecast/{series}", ts, 6 * HOUR)
@@ -186,7 +187,7 @@ def as_forecast(values: Floats, ts: Ints, published_at: int, series: str, share:
 
 
 def _mean(value: Callable[[Ints], Floats], ts: Ints, step: int) -> Floats:
-    """The mean of an interval over its five-minute points; `value` may add axes in front."""
+    """Return the mean of an interval over its five-minute points. `value` may add axes in front."""
     starts = np.asarray(ts, np.int64)
     count = max(1, step // FIVE)
     if count == 1:
@@ -214,7 +215,7 @@ _WEEK = np.arange(169.0)
 
 @lru_cache(maxsize=64)
 def _rhythm(weekend: float, swing: float) -> Floats:
-    """Demand over the hours of a week, mean 1."""
+    """Return the demand over the hours of a week, mean 1."""
     days = [_WORKDAY] * 5 + [_DAY_OFF * weekend * 1.01, _DAY_OFF * weekend * 0.97]
     hours = np.concatenate(days)
     hours /= hours.mean()
@@ -223,21 +224,21 @@ def _rhythm(weekend: float, swing: float) -> Floats:
 
 
 def _sunshine(zone: str, ts: Ints) -> Floats:
-    """The share of its installed power that solar gives."""
+    """Return solar output as a share of its installed power."""
     clouds = np.clip(0.70 + mixed(f"clouds/{zone}", ts, (0.28, DAY), (0.10, 2 * HOUR)), 0.12, 1.0)
     share: Floats = sun(ts, *ZONES[zone].place) ** 1.15 * clouds
     return share
 
 
 def _breeze(zone: str, ts: Ints) -> Floats:
-    """The share of its installed power that wind gives."""
+    """Return wind output as a share of its installed power."""
     gusts = mixed(f"wind/{zone}", ts, (0.33, 60 * HOUR), (0.18, 14 * HOUR), (0.04, 90 * MINUTE))
     share: Floats = np.clip(0.34 + gusts, 0.01, 0.93)
     return share
 
 
 def _tightness(zone: str, ts: Ints) -> Floats:
-    """What wind and sun leave to other plants, 1 in the mean. Of a glut, neighbours take a part."""
+    """Return the demand left for other plants than wind and solar, 1 on average. Neighbours take a part of a glut."""
     site = site_of(zone)
     green = site.wind * _breeze(zone, ts) + site.solar * _sunshine(zone, ts)
     ratio: Floats = (_demand(zone, ts) - site.taken(green)) / site.residual
@@ -245,7 +246,7 @@ def _tightness(zone: str, ts: Ints) -> Floats:
 
 
 def _expected(zone: str, ts: Ints) -> Floats:
-    """A merit order: flat while cheap plants run, steep for the last ones, negative in a glut."""
+    """Return a price by merit order: flat while cheap plants run, steep for the last plants, negative in a glut."""
     site, tight = site_of(zone), _tightness(zone, ts)
     order = 0.08 + 0.84 * np.maximum(tight, 0.12 * tight) + 0.06 * np.exp(np.minimum(4.5 * (tight - 1.2), 3.5))
     glut = 0.6 * np.tanh(2.2 * np.maximum(0.0, 0.5 - tight))
@@ -255,7 +256,7 @@ def _expected(zone: str, ts: Ints) -> Floats:
 
 
 def _surprise(zone: str, ts: Ints) -> Floats:
-    """How far real time comes out from what was expected: small swings, and now and then a spike or a glut."""
+    """Return the deviation of real time from the forecast: small swings, and now and then a spike or a glut."""
     site = site_of(zone)
     swings = mixed(f"real time/{zone}", ts, (0.14, 2 * HOUR), (0.10, 20 * MINUTE), (0.04, 8 * MINUTE))
     rare = smooth(f"spikes/{zone}", ts, 50 * MINUTE) * (0.6 + 0.4 * smooth(f"nervous/{zone}", ts, 2 * DAY))
@@ -274,7 +275,7 @@ def _flow(tie: GridTie, ts: Ints) -> Floats:
 
 
 def _mix(zone: str, ts: Ints) -> dict[str, Floats]:
-    """MW by fuel of a zone by its plants."""
+    """Return MW by fuel of a zone, from its plants."""
     site, height = site_of(zone), sun(ts, *ZONES[zone].place)
     hours = week_hour(ts, ZONES[zone].tz) % 24.0
     evening = np.interp(hours, [0, 5, 8, 16, 19, 21, 24], [-0.1, -0.2, 0.2, 0.0, 1.0, 0.7, -0.1]) - 0.9 * height**2
@@ -283,20 +284,20 @@ def _mix(zone: str, ts: Ints) -> dict[str, Floats]:
 
 
 def _generation_of_gb(ts: Ints) -> dict[str, Floats]:
-    """MW of generation inside Great Britain, its wind on land and at sea apart."""
+    """Return MW of generation in Great Britain, with onshore and offshore wind separate."""
     mix = _megawatts_of_gb(ts)
     return {fuel: mw for fuel, mw in mix.items() if fuel not in ("imports", "wind")} | split_wind("GB", mix["wind"])
 
 
 def _mix_of_gb(ts: Ints) -> dict[str, Floats]:
-    """Per cent by NESO's fuels."""
+    """Return per cent by NESO's fuels."""
     mix = _megawatts_of_gb(ts)
     total = sum(mix.values(), np.zeros(ts.shape))
     return {fuel: 100.0 * mw / total for fuel, mw in mix.items()}
 
 
 def _megawatts_of_gb(ts: Ints) -> dict[str, Floats]:
-    """MW by NESO's fuels. Gas follows; where even its least is too much, wind is held back."""
+    """Return MW by NESO's fuels. Gas follows the demand. If its minimum is too much, wind is curtailed."""
     used, net = _demand("GB", ts), interchange("GB", ts)
     imports, needed = np.maximum(0.0, net), used + np.maximum(0.0, -net)
     mix = {
@@ -317,7 +318,7 @@ def _megawatts_of_gb(ts: Ints) -> dict[str, Floats]:
 
 
 def _mix_of_california(ts: Ints) -> dict[str, Floats]:
-    """MW by fuel. Gas follows; where even its least is too much, solar is held back, and then batteries charge."""
+    """Return MW by fuel. Gas follows. If its minimum is too much, solar is curtailed, and then batteries charge."""
     site = site_of("US-CAISO")
     height = sun(ts, *ZONES["US-CAISO"].place)
     evening = np.interp(

@@ -1,7 +1,7 @@
-"""What each zone's plants are, in round figures, and how they share a zone's need of power.
+"""Describe each zone's plants in round numbers, and how they share a zone's demand.
 
-Steady plants run around their mean, wind and sun give what there is, the rest is shared by flexible plants, and
-storage takes the difference. Not measurements.
+Steady plants run around their mean, and wind and solar generate what is available. Flexible plants share the rest, and
+storage takes the difference. These are not measurements.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ DK-1       55       -  42   3     -
 AT          -       -  98   2     -
 CH          -       - 100   -     -
 """
-"""Shares of what steady plants, wind and sun leave to do, in per cent."""
+"""Shares of the demand left by steady plants, wind and solar, in per cent."""
 
 _STORES = """
 zone     pumped_storage battery
@@ -97,7 +97,7 @@ DK-1                  -       -
 AT                 2500       -
 CH                 2200       -
 """
-"""MW of output at most in a usual evening."""
+"""The maximum MW of output in a usual evening."""
 
 OFFSHORE = {
     "DE-LU": 0.18,
@@ -115,14 +115,14 @@ OFFSHORE = {
     "GB": 0.5,
     **{zone.id: 0.0 for zone in ENABLED},
 }
-"""The share of wind at sea, in zones whose publishers tell the two apart; 0: all of it is on land."""
+"""The share of offshore wind, in zones whose publishers separate it; 0 if all wind is onshore."""
 
 LEAST = 0.03
-"""The least output of the flexible plants, as a share of mean demand."""
+"""The minimum output of the flexible plants, as a share of mean demand."""
 
 
 def _by_zone(table: str) -> dict[str, dict[str, float]]:
-    """The lines of a table by zone; `-` is none."""
+    """Return the lines of a table by zone. `-` means none."""
     (_, *names), *lines = (line.split() for line in table.strip().splitlines())
     return {
         zone: {name: float(cell) for name, cell in zip(names, cells, strict=True) if cell != "-"}
@@ -132,7 +132,7 @@ def _by_zone(table: str) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """One zone's plants: see the tables."""
+    """A zone's plants, from the tables."""
 
     steady: Mapping[str, float]
     flexible: Mapping[str, float]
@@ -147,7 +147,7 @@ FLEETS = {
 
 
 def fleet_of(zone: str) -> Fleet:
-    """Return a zone's plants; one that nobody has described has plain ones."""
+    """Return a zone's plants; a default fleet if the zone is not described."""
     return FLEETS.get(zone, _PLAIN)
 
 
@@ -156,8 +156,8 @@ def dispatch(
 ) -> dict[str, Floats]:
     """Return MW by fuel that add up to `needed`, as far as the zone has storage to balance them.
 
-    `wind` and `solar` are what there is; they are held back before anything else is. `evening` is 1 while storage gives
-    most and negative while it charges, `mean` the zone's mean demand in MW.
+    `wind` and `solar` are the available output, which is curtailed before other plants. `evening` is 1 at the maximum
+    output of storage and negative while storage charges. `mean` is the zone's mean demand in MW.
     """
     fleet = fleet_of(zone)
     mix = {
@@ -170,7 +170,7 @@ def dispatch(
     used = np.clip(rest / np.maximum(wind + solar, 1.0), 0.0, 1.0)
     wind, solar = wind * used, solar * used
     follows = np.maximum(0.0, rest - wind - solar) + least
-    # Where even the least is too much, everything that runs is throttled alike.
+    # If even the minimum is too much, all running plants are throttled by the same share.
     running = sum(mix.values(), np.zeros(ts.shape)) + wind + solar + follows
     wanted = np.maximum(needed - sum(stores.values(), np.zeros(ts.shape)), least)
     throttle = np.minimum(1.0, wanted / running)
@@ -184,7 +184,7 @@ def dispatch(
 
 
 def split_wind(zone: str, wind: Floats) -> dict[str, Floats]:
-    """Return wind on land and at sea, in zones whose publishers tell the two apart."""
+    """Return onshore and offshore wind, in zones whose publishers separate them."""
     at_sea = OFFSHORE.get(zone)
     if at_sea is None:
         return {"wind": wind}

@@ -1,6 +1,6 @@
-"""Deterministic noise, continuous in time: smooth curves through random knots that follow from a name alone.
+"""Compute deterministic noise, continuous in time: smooth curves through random knots derived from a name.
 
-A name and an instant give the same value in every process; nothing is kept between calls.
+A name and a time give the same value in every process. Nothing is stored between calls.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Floats = NDArray[np.float64]
 
 
 def smooth(name: str, ts: Ints, period: int) -> Floats:
-    """Values in -1..1 at instants (Unix seconds), about as far apart as `period` seconds: shape of `ts`, no unit.
+    """Return values in -1..1 at times (Unix seconds), in the shape of `ts`. Knots are `period` seconds apart.
 
-    Between two knots the curve is a smoothstep, so that neither it nor its slope leaps.
+    Between two knots the curve is a smoothstep, so that it and its slope are continuous.
     """
     if not ts.size:
         return np.zeros(ts.shape)
@@ -33,7 +33,7 @@ def smooth(name: str, ts: Ints, period: int) -> Floats:
 
 
 def mixed(name: str, ts: Ints, *octaves: tuple[float, int]) -> Floats:
-    """A sum of curves, each of a weight and a period in seconds."""
+    """Return a sum of curves, each with a weight and a period in seconds."""
     total = np.zeros(ts.shape)
     for weight, period in octaves:
         total += weight * smooth(f"{name}/{period}", ts, period)
@@ -41,7 +41,7 @@ def mixed(name: str, ts: Ints, *octaves: tuple[float, int]) -> Floats:
 
 
 def _uniform(name: str, knots: Ints) -> Floats:
-    """One value in -1..1 per knot number: SplitMix64 of the number and the name's hash."""
+    """Return one value in -1..1 per knot number: SplitMix64 of the number and the name's hash."""
     x = knots.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(_seed(name))
     x ^= x >> np.uint64(30)
     x *= np.uint64(0xBF58476D1CE4E5B9)

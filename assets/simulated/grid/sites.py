@@ -1,6 +1,6 @@
-"""What each zone is like: how much it uses and when, what wind and sun it has, what its power costs.
+"""Describe each zone: how much it uses and when, its wind and solar, and its prices.
 
-Round figures of the mid-2020s, so that every size on a map looks like the real one. Not measurements.
+Round values of the mid-2020s give realistic sizes on a map. They are not measurements.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from warehouse.market.zones import ZONES
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One zone. Powers in MW, prices in the zone's currency per MWh, shares of 1."""
+    """A zone. Powers are in MW, prices in the zone's currency per MWh, shares of 1."""
 
     mean: float
     """Mean demand over a year."""
     winter: float
-    """How much more is used in the depth of winter."""
+    """The additional demand in the depth of winter, as a share."""
     summer: float
-    """And at the height of summer."""
+    """The additional demand at the height of summer, as a share."""
     weekend: float
     """Weekend demand as a share of a working day's."""
     swing: float
-    """How far day and night lie apart; 1 is usual."""
+    """The difference between day and night; 1 is usual."""
     wind: float
-    """Installed."""
+    """Installed wind."""
     solar: float
-    """What the metered panels of a zone give at once, at most."""
+    """The maximum simultaneous output of the zone's metered panels."""
     price: float
     """Mean wholesale price."""
     rooftop: float = 0.0
-    """Solar behind the meter: it lowers demand."""
+    """Solar behind the meter, which lowers demand."""
     spikes: float = 1.0
-    """How wild its real-time market is; 1 is usual."""
+    """The volatility of the real-time market; 1 is usual."""
     floor: float = -600.0
     """The floor of SDAC from delivery day 2026-05-29."""
     cap: float = 4000.0
 
     @property
     def residual(self) -> float:
-        """What is left for other plants in the mean: prices turn around it."""
+        """Return the mean demand left for other plants, around which prices move."""
         return self.mean - float(self.taken(np.float64(0.34 * self.wind + 0.15 * self.solar)))
 
     def taken(self, green: Floats | np.float64) -> Floats:
-        """How much of some MW of wind and sun is used here: the more there is, the more goes elsewhere."""
+        """Return how many of `green` MW of wind and solar are used here. The more there is, the more is exported."""
         most = 0.9 * self.mean
         used: Floats = most * np.tanh(green / most)
         return used
@@ -84,7 +84,7 @@ SITES = {
 
 
 def site_of(zone: str) -> Site:
-    """Return what a zone is like; one that nobody has described is plain, of the size that its record states."""
+    """Return the description of a zone; a default of the size in the zone's record if there is none."""
     return SITES.get(zone) or Site(0.6 * ZONES[zone].peak_mw, 0.15, 0.05, 0.9, 1.0, 0.2 * ZONES[zone].peak_mw, 0.0, 60)
 
 
@@ -110,7 +110,7 @@ other           1200     -   600   500     -   500     -    -    -     -
 
 
 def _by_zone(table: str) -> dict[str, dict[str, int]]:
-    """The columns of a table whose lines are fuels; `-` is none."""
+    """Return the columns of a table whose lines are fuels. `-` means none."""
     (_, *zones), *lines = (line.split() for line in table.strip().splitlines())
     return {zone: {fuel: int(cells[i]) for fuel, *cells in lines if cells[i] != "-"} for i, zone in enumerate(zones)}
 
@@ -136,4 +136,4 @@ GROWTH = {
     "lignite": -0.05,
     "oil": -0.03,
 }
-"""A year's growth as a share; fuels that are not named stand still."""
+"""Growth per year as a share. Other fuels do not change."""

@@ -1,4 +1,4 @@
-"""What clock and sky do to a grid: the hour that people live by, the season, the sun's height."""
+"""Compute the effects of clock and sky on a grid: the local hour, the season and the sun's height."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ YEAR = 365.2425 * DAY
 
 
 def week_hour(ts: Ints, tz: str) -> Floats:
-    """Hours since Monday's midnight in civil time, 0..168, sliding over clock changes: no curve leaps with them."""
+    """Return hours since Monday's midnight in civil time, 0..168, sliding over clock changes so that no curve jumps."""
     local = ts + _offset(ts, tz)
     return (local / HOUR + 72.0) % 168.0  # 1970 began on a Thursday
 
 
 def season(ts: Ints, peak_day: int) -> Floats:
-    """1 on that day of the year, 0 for the half year around its opposite, smooth between."""
+    """Return 1 on `peak_day` of the year, 0 for the half year around its opposite, with a smooth transition."""
     angle = 2.0 * np.pi * (ts / YEAR - peak_day / 365.2425)
     share: Floats = np.maximum(0.0, np.cos(angle)) ** 2
     return share
 
 
 def sun(ts: Ints, latitude: float, longitude: float) -> Floats:
-    """The sine of the sun's height over the horizon, 0 at night: shape of `ts`."""
+    """Return the sine of the sun's height over the horizon, 0 at night, in the shape of `ts`."""
     declination = np.radians(-23.44) * np.cos(2.0 * np.pi * (ts / YEAR + 10 / 365.2425))
     hour_angle = 2.0 * np.pi * ((ts % DAY) / DAY + longitude / 360.0) - np.pi
     phi = np.radians(latitude)
@@ -37,7 +37,7 @@ def sun(ts: Ints, latitude: float, longitude: float) -> Floats:
 
 
 def _offset(ts: Ints, tz: str) -> Floats:
-    """Seconds of local time ahead of UTC: those of each day's noon, and between two noons on a line."""
+    """Return the UTC offset in seconds: that of each day's noon, interpolated linearly between noons."""
     if not ts.size:
         return np.zeros(ts.shape)
     days = range(int(ts.min()) // DAY - 1, int(ts.max()) // DAY + 2)

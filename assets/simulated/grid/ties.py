@@ -1,7 +1,7 @@
-"""Every tie over a border: between two of our zones, or to an area outside. For flows see `grid.flow`.
+"""List every line over a border: between two covered zones, or to an outside area. `grid.flow` computes flows.
 
-Ties between our zones and their capacities are those of the geographic layer; other capacities are round figures.
-Outside areas are spelt as the sources spell them: ENTSO-E's neighbours, the ties of ERCOT, NYISO and ISO-NE, and EIA's.
+Lines between covered zones and their capacities come from the geographic layer; other capacities are round numbers.
+Outside areas are spelled as in the sources: ENTSO-E's neighbours, the ties of ERCOT, NYISO and ISO-NE, and EIA's.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ ENERGY_CONNECT = instant("2026-09-30T14:00Z")
 
 @dataclass(frozen=True, slots=True)
 class GridTie:
-    """One line from `a` to `b`; power is + from `a` to `b`."""
+    """A line from `a` to `b`. Power is + from `a` to `b`."""
 
     id: str
     a: str
     b: str
     forward: float
-    """The most that flows from `a` to `b`, in MW."""
+    """The maximum flow from `a` to `b`, in MW."""
     backward: float
-    """And from `b` to `a`."""
+    """The maximum flow from `b` to `a`, in MW."""
     bias: float = 0.0
     """The usual share of its capacity, -1..1."""
     sunny: float = 0.0
-    """How much the noon sun at `a` pushes it towards `b`, -1..1."""
+    """The effect of the noon sun at `a` on the flow towards `b`, -1..1."""
     since: int = 0
-    """When it began to flow, Unix seconds."""
+    """The time of the first flow, Unix seconds."""
 
 
 _LINKS = (
@@ -84,7 +84,7 @@ _LINKS = (
     GridTie("spp-ercot-east", "US-SPP", "US-ERCOT", 600, 600, 0.2),
     GridTie("spp-ercot-north", "US-SPP", "US-ERCOT", 220, 220, 0.2),
 )
-"""The ties of the geographic layer."""
+"""The lines of the geographic layer."""
 
 _EUROPE_OUTSIDE = {
     "GB": {"Northern Ireland": (500, 0.2), "Ireland": (500, 0.3)},
@@ -155,13 +155,13 @@ _SEVERAL = {
     ("GB", "Northern Ireland"): {"INTIRL": 500},
     ("GB", "Ireland"): {"INTEW": 500, "INTGRNL": 500},
 }
-"""Outside borders whose ties are published one by one, under these ids."""
+"""Outside borders whose lines are published individually, under these IDs."""
 _SINCE = {"SCH - HQ_CHPE": instant("2026-09-20T04:00Z")}
 
 
 def _outside(zone: str, area: str, size: float, bias: float) -> list[GridTie]:
     lines = _SEVERAL.get((zone, area), {f"{zone}>{area}": size})
-    # California sells at noon what it buys in the evening.
+    # California exports at noon and imports in the evening.
     sunny = 0.6 if zone == "US-CAISO" else 0.0
     return [
         GridTie(name, zone, name_area(area), mw, mw, bias, sunny, _SINCE.get(name, 0)) for name, mw in lines.items()
@@ -169,7 +169,7 @@ def _outside(zone: str, area: str, size: float, bias: float) -> list[GridTie]:
 
 
 def _further() -> Iterator[GridTie]:
-    """Yield a tie for each border of the zones of EMDS_ZONES that no other table has; its size follows from theirs."""
+    """Yield a line for each border of the zones of EMDS_ZONES that no other table has, sized by the zones' peaks."""
     peaks = {zone.id: zone.peak_mw for zone in ENABLED}
     drawn_pairs = {frozenset((zone, name_area(area))) for zone, areas in _EUROPE_OUTSIDE.items() for area in areas}
     for zone in ENABLED:

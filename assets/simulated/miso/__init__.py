@@ -1,7 +1,7 @@
-"""Simulated MISO: the newest five-minute price, today's load and net scheduled interchange, the daily reports.
+"""Simulate MISO: the newest five-minute price, today's load and net scheduled interchange, the daily reports.
 
-For the reports see `reports`. Quirks that are kept: numbers as texts, prices stamped by the interval's end, a load
-dated by its reference only, minus for import, a net that its neighbours do not add up to. The originals:
+`reports` generates the reports. Quirks: numbers as texts, prices labelled by the interval's end, a load dated by its
+reference only, minus for import, a net that differs from the sum of its neighbours. The originals:
 https://public-api.misoenergy.org, https://docs.misoenergy.org.
 """
 
@@ -27,14 +27,14 @@ from warehouse.market.feeds import Request
 Page = dict[str, Any]
 FIVE = 300
 PRICE_AFTER, READING_AFTER = 150, 150
-"""Seconds from an interval's end until its price is there, and from a reading's stamp until it is."""
+"""Seconds until publication: of a price after the interval's end, and of a value after its timestamp."""
 BORDERS = {code: NEIGHBOURS[code][0] for code in ("AECI", "LGEE", "MHEB", "ONT", "PJM", "SOCO", "SWPP", "TVA")}
-"""Column -> the grid's area. A ninth column, SPA, is no border of the grid: it is what neighbours and net differ by."""
+"""The grid's area by column. A ninth column, SPA, has no border: it is the difference between neighbours and net."""
 _FILE = re.compile(rf"{urlsplit(REPORTS).path}/(\d{{4}})(\d\d)(\d\d)_(\w+\.\w+)", re.ASCII)
 
 
 def answer(request: Request, now: int) -> Answer:
-    """The live answer or the report under that address as it stands at `now`; 404 where there is none."""
+    """Return the live response or the report at this URL as of `now`; 404 if there is none."""
     path = urlsplit(request.url).path
     if request.url.startswith(LIVE):
         page = _LIVE.get(path.removeprefix(urlsplit(LIVE).path + "/"))
@@ -55,7 +55,7 @@ def _prices_of_yesterday(now: int) -> Page:
 
 
 def _prices_at(ends: Ints) -> Page:
-    """The answer of these interval ends."""
+    """Return the response for these interval ends."""
     rows = [
         [f"{est(end):%Y-%m-%dT%H:%M:%S}", node, f"{share * hub:.2f}"]
         for end, hub in zip(ends.tolist(), grid.price(ZONE, ends - FIVE).round(2).tolist(), strict=True)
@@ -65,13 +65,13 @@ def _prices_at(ends: Ints) -> Page:
 
 
 def _readings(now: int) -> Ints:
-    """The stamps of the day that the newest reading lies in, up to it."""
+    """Return the timestamps of the newest value's day, up to the newest value."""
     newest = (now - READING_AFTER) // FIVE * FIVE
     return np.arange(MarketDay.at(newest, TZ).start, newest + FIVE, FIVE)
 
 
 def _load(now: int) -> Page:
-    """The readings so far; whole MW."""
+    """Return the values of the day so far in whole MW."""
     stamps = _readings(now)
     readings = zip(stamps.tolist(), _whole(grid.demand(ZONE, stamps)), strict=True)
     return {
@@ -83,7 +83,7 @@ def _load(now: int) -> Page:
 
 
 def _interchange(now: int) -> Page:
-    """Whole MW, minus for import."""
+    """Return whole MW, minus for import."""
     stamps = _readings(now)
     columns = {name: _whole(-grid.border(ZONE, area, stamps)) for name, area in BORDERS.items()}
     columns |= {
@@ -98,7 +98,7 @@ def _interchange(now: int) -> Page:
 
 
 def est(ts: int) -> datetime:
-    """The naive wall clock of MISO, which never changes."""
+    """Return MISO's naive local time, which has no clock changes."""
     return datetime(1970, 1, 1) + timedelta(seconds=ts + EST * HOUR)  # noqa: DTZ001  on MISO's own clock
 
 

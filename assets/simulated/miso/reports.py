@@ -1,7 +1,7 @@
-"""Simulated daily reports of MISO: prices as CSV, forecast and actual load as a workbook.
+"""Simulate daily reports of MISO: prices as CSV, forecast and actual load as a workbook.
 
-Quirks that are kept: preliminary prices that final ones replace, hour ends on standard time, a workbook named by the
-day after, with days of forecasts behind the actual day.
+Quirks: preliminary prices that final prices replace, hour ends in standard time. The workbook's name has the day after
+the actual day, and forecast days follow the actual day.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ OUT = {
     "rt_lmp_final.csv": (PRELIMINARY_DAYS, time(12)),
     "df_al.xls": (0, time(0, 20)),
 }
-"""File -> when it comes out: days after the day in its name, and the hour in standard time."""
+"""The publication time by file: days after the day in its name, and the hour in standard time."""
 YEARS = 3
-"""Calendar years before the running one that stay."""
+"""The number of calendar years before the current year that are kept."""
 NODES = {"ALTE.ALTE": 0.97, HUB: 1.0, "MINN.HUB": 0.91}
-"""Node -> its share of the hub's price. The real reports name some 2,500."""
+"""The share of the hub's price by node. The real reports have some 2,500 nodes."""
 FORECAST_DAYS = 6
 
 
 def report(day: date, name: str, now: int) -> bytes:
-    """The file of that name and of the day in it as it is at `now`; empty where there is none."""
+    """Return the file of a name and its day as of `now`; empty if there is none."""
     if name not in OUT or now < _out(day, name) or day.year < MarketDay.at(now, TZ).day.year - YEARS:
         return b""
     if name == "df_al.xls":
@@ -75,9 +75,9 @@ def _hours(day: date) -> Ints:
 
 
 def _load(published: date) -> bytes:
-    """The workbook: 24 lines of figures a day, forecast and actual load, the latter of past days only.
+    """Return the workbook: 24 lines of values per day, with forecast load, and actual load for past days only.
 
-    The forecast of a workbook's last day is one value.
+    The forecast of a workbook's last day is constant.
     """
     days = [published + timedelta(i) for i in range(-1, FORECAST_DAYS)]
     rows: list[list[Cell]] = [["FORECASTED AND ACTUAL LOAD REPORT"], ["Published Date:", published]]

@@ -1,6 +1,6 @@
-"""A spreadsheet of one sheet as Excel 97 keeps it: BIFF8 records in an OLE2 compound file.
+"""Write a spreadsheet with one sheet in the Excel 97 format: BIFF8 records in an OLE2 compound file.
 
-Only what a table of texts, numbers and dates needs: no styles but a date's, no formulas, no merged cells.
+It supports only a table of texts, numbers and dates: no styles except a date's, no formulas, no merged cells.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 Cell = str | float | date | None
-"""None: no cell."""
+"""A cell's value. None means that there is no cell."""
 
 _EPOCH = date(1899, 12, 30).toordinal()
 _SECTOR = 512
 _PER_SECTOR = _SECTOR // 4
 _SMALLEST = 4096
-"""Bytes of a stream that lies in sectors of its own."""
+"""The minimum bytes of a stream that has its own sectors."""
 _FREE, _END, _TABLE = -1, -2, -3
 _BOOK, _SHEET = 0x05, 0x10
 _STYLES = 16
-"""Formats before the first of a cell: what Excel expects to find."""
+"""The number of formats before a cell's first, which Excel expects."""
 _PLAIN, _DATE = _STYLES, _STYLES + 1
 
 
 def workbook(rows: Sequence[Sequence[Cell]]) -> bytes:
-    """The file of that sheet; dates as Excel's day numbers under a date format."""
+    """Return the file of a sheet. Dates are Excel's day numbers with a date format."""
     beginning = _begin(_BOOK) + b"".join(_formats())
     end = _record(0x0A)
     label = b"Sheet1"
@@ -43,7 +43,7 @@ def _begin(kind: int) -> bytes:
 
 
 def _formats() -> Iterator[bytes]:
-    """Fonts, styles, and the two formats of cells: general, and built-in number 14, a date."""
+    """Yield fonts, styles, and the two formats of cells: general, and built-in number 14, a date."""
     for _ in range(4):
         yield _record(0x31, struct.pack("<HHHHHBBBBBB", 200, 0, 0x7FFF, 400, 0, 0, 0, 0, 0, 5, 0) + b"Arial")
     for i, number in enumerate([0] * _STYLES + [0, 14]):
@@ -65,7 +65,7 @@ def _cells(rows: Sequence[Sequence[Cell]]) -> Iterator[bytes]:
 
 
 def _compound(stream: bytes) -> bytes:
-    """A compound file with one stream, Workbook: its table of sectors, its directory, the stream."""
+    """Return a compound file with a single stream, Workbook: its sector table, its directory and the stream."""
     size = max(_SMALLEST, len(stream))
     stream = stream.ljust(-(-size // _SECTOR) * _SECTOR, b"\0")
     count = len(stream) // _SECTOR
