@@ -1,10 +1,12 @@
-"""`python -m assets.sources parse FEED FILE [--zone Z] [--day D] [--answered-at SECONDS]`: a kept body's rows as CSV.
+"""Parse a saved response by hand, or add generating units to the table behind the Australian mix.
 
-With the instant of the answer the rows are judged as a run judges them: those that it believes are printed, and what it
-finds goes to stderr, a line each. Exit 0 with the rows, 2 with one line on stderr for a body that gives none (a typed
-failure) or for wrong use.
+`python -m assets.sources parse FEED FILE [--zone Z] [--day D] [--answered-at SECONDS]` prints the rows of a response as
+CSV. With `--answered-at`, it validates the rows as a run does, prints the valid ones, and writes each finding to stderr.
+The exit code is 0 with rows, and 2 for a response without rows or for wrong usage, with one line on stderr.
+
 `python -m assets.sources units FILE` adds the units of AEMO's CO2EII_AVAILABLE_GENERATORS.CSV to the table of units of
-`aemo.mix`, and prints what it added and what needs a look. Restart emds and rebuild the days that lack a mix.
+`aemo.mix`. It prints the added units and the lines that need a check. Then restart emds and rebuild the days without a
+mix.
 """
 
 from __future__ import annotations
@@ -61,14 +63,14 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", required=True, prog="assets.sources")
-    verb = verbs.add_parser("parse", usage=argparse.SUPPRESS, help="print the rows of one kept body as CSV")
-    verb.add_argument("feed", help="aemo.dispatch")
-    verb.add_argument("file", type=Path, help="the publisher's own bytes")
-    verb.add_argument("--zone", help="where the body does not say it")
+    verb = verbs.add_parser("parse", usage=argparse.SUPPRESS, help="print the rows of a saved response as CSV")
+    verb.add_argument("feed", help="feed ID, for example aemo.dispatch")
+    verb.add_argument("file", type=Path, help="saved response of the publisher")
+    verb.add_argument("--zone", help="zone, if the response does not contain it")
     verb.add_argument(
-        "--day", type=days_of, default=(), help="where the body carries no date: YYYY, YYYY-MM or YYYY-MM-DD"
+        "--day", type=days_of, default=(), help="date, if the response does not contain it: YYYY, YYYY-MM or YYYY-MM-DD"
     )
-    verb.add_argument("--answered-at", type=int, help="the instant of the answer, Unix seconds: rows are judged")
+    verb.add_argument("--answered-at", type=int, help="time of the response in Unix seconds, to validate the rows")
     verb.set_defaults(run=_parse)
     units = verbs.add_parser("units", usage=argparse.SUPPRESS, help="add AEMO's units to the table of units")
     units.add_argument("file", type=Path, help="CO2EII_AVAILABLE_GENERATORS.CSV")
