@@ -24,7 +24,7 @@ from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
 _READER_BYTES, _PUBLICATION_S = 32_000_000, 600.0
-"""The cache of a publication, which reads each monthly file once."""
+"""The size and lifetime (seconds) of a publication's cache. Each monthly file is read once."""
 
 
 def publish(storage: Storage, now: int | None = None, zones: Collection[str] | None = None) -> list[str]:

@@ -30,7 +30,7 @@ DAYS = 30
 HOURS = 48
 """The number of hours ahead for which the error of the forecasts in best-hours searches is given, hour by hour."""
 _BEFORE = 10 * DAY
-"""How far before the window actual values are read: the day before a forecast's publication is not earlier."""
+"""Actual values are read from this long before the window, so that they include the day before any publication."""
 
 
 def measure(

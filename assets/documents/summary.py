@@ -27,7 +27,7 @@ _REFUSED = {
     "wide": "its bounds are too far apart",
     "refused": "the response of the publisher did not allow it",
 }
-"""Why the newest whole interval has no estimate of carbon intensity (docs/carbon.md)."""
+"""Why the newest complete interval has no estimate of carbon intensity (docs/carbon.md)."""
 
 Parts = dict[str, str]
 Numbers = dict[str, Any]

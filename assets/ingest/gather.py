@@ -1,6 +1,6 @@
 """Gather a publisher's responses: fetch, store, parse, and follow listings and pages until none are left.
 
-Untyped errors of a feed's own code and of its responses become FeedChanged, with their location.
+Untyped errors of a feed's own code and of its requests become FeedChanged, with their location.
 """
 
 from __future__ import annotations
@@ -138,8 +138,7 @@ def gather(pipeline: PipelineContext, gathered: Gathered, requests: Sequence[Req
         except FeedError as error:
             gathered.failures.append((request, error))
             if isinstance(error, CredentialsMissing):
-                # All other requests that need the key fail too. They are not sent, but their days and zones count as
-                # failed.
+                # All other requests that need the key fail too. They are not sent, but their days and zones fail.
                 gathered.failures += [(other, error) for other in queue if other.secrets]
                 queue = [other for other in queue if not other.secrets]
 

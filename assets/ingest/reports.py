@@ -75,8 +75,8 @@ class RunReport:
 
 
 def window_of(feed: Feed, day: MarketDay) -> Window:
-    """Return the window of a partition: the market day, or the calendar year of a yearly feed. The year starts a day
-    early, for zones east of the feed's zone.
+    """Return the window of a partition: the market day, or the calendar year of a yearly feed. The year is
+    shifted a day earlier, for zones east of the feed's zone.
     """
     if not feed.yearly:
         return day.window

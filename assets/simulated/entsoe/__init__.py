@@ -227,7 +227,7 @@ def flow_of(into: str, out_of: str, start: int, end: int, now: int) -> tuple[str
 
 
 def one_way(zone: str, neighbour: str, inwards: bool, first: int, last: int, step: int) -> Floats:
-    """Return MW over a border in one direction, intervals `first` to `last`. Each tie flows one way at a time."""
+    """Return MW over a border in one direction, intervals `first` to `last`. Each line flows one way at a time."""
     return _both_ways(zone, neighbour, first, last, step)[0 if inwards else 1]
 
 
