@@ -1,1 +1,1 @@
-"""Assembly only: definitions, schedules, sensors and the command line. Computes nothing."""
+"""Assemble definitions, schedules, sensors and the command line, without computing anything."""

@@ -1,6 +1,6 @@
-"""What Dagster loads: every feed of every source as an asset, the documents made of them, jobs, schedules and sensors.
+"""Define what Dagster loads: each feed as an asset, the documents built from feeds, jobs, schedules and sensors.
 
-Assembly only: an asset's work is in `assets`, a rule's in `warehouse`. Importing this module does nothing; loading
+This module only assembles: an asset's work is in `assets`, a rule's in `warehouse`. Importing it does nothing; loading
 `defs` reads the environment and the warehouse, and writes nothing. No `from __future__ import annotations`.
 """
 
@@ -34,16 +34,16 @@ from warehouse.store import modes
 
 _LAYERS = tuple(dg.AssetKey([GEO, layer]) for layer in LAYERS)
 FOLLOWING = (*OF_ALL_ZONES, MEASURED, STATIC_SIDE, WEBHOOKS, PAYMENTS, MART, RECORDS, *_LAYERS)
-"""What no feed's run makes: after a first fill none of it is "never materialized"."""
+"""The assets that no feed's run creates; after a first fill, none of them is "never materialized"."""
 
 
 class Warehouse(dg.ConfigurableResource[PipelineContext]):
     """The warehouse and the publishers' session, opened when a run needs it; an asset gets its PipelineContext."""
 
     home: str
-    """EMDS_HOME: a folder or a bucket's address."""
+    """EMDS_HOME: a folder or a bucket's URL."""
     feeds: str
-    """simulated, live or recorded: the mode that an empty warehouse takes."""
+    """The mode that an empty warehouse takes: simulated, live or recorded."""
 
     def create_resource(self, context: dg.InitResourceContext) -> PipelineContext:
         return open_context({**os.environ, "EMDS_HOME": self.home, "EMDS_FEEDS": self.feeds})
@@ -98,7 +98,7 @@ def first_partitions(settings: PipelineSettings) -> dict[str, date]:
 
 
 def automation() -> dg.AutomationConditionSensorDefinition:
-    """Request what follows by condition; once a minute is enough for what is published each quarter hour."""
+    """Return the sensor that requests conditional runs; once per minute suffices for 15-minute publications."""
     return dg.AutomationConditionSensorDefinition(
         "automation",
         description="Starts service assets and marts whose automation condition is met.",
@@ -112,5 +112,5 @@ def automation() -> dg.AutomationConditionSensorDefinition:
 @dg.definitions
 @cache
 def defs() -> dg.Definitions:
-    """Return what the code server serves."""
+    """Return the definitions that the code server serves."""
     return build()

@@ -1,4 +1,4 @@
-"""The command line: verbs, their options, and what they print."""
+"""Define the command line: verbs, their options, and their output."""
 
 from __future__ import annotations
 

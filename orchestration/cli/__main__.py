@@ -1,4 +1,4 @@
-"""`python -m orchestration.cli`: the command line where no script is installed."""
+"""Run the command line as `python -m orchestration.cli` if no script is installed."""
 
 from __future__ import annotations
 

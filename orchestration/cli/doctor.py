@@ -1,4 +1,4 @@
-"""`emds doctor`: print settings, credentials, freshness and disk. A secret is never printed, only whether it is set."""
+"""Print settings, credentials, freshness and disk space for `emds doctor`; of a secret, only whether it is set."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
 
 BACK_DAYS = 10
-"""Dagster's partitions are compared with what is held so far back."""
+"""Dagster's partitions are compared with this many days of stored data."""
 LEAST_FREE_BYTES = 2_000_000_000
-"""Dagster's storage alone grows by some 60 MB a day."""
+"""Dagster's storage grows by some 60 MB per day without other data."""
 Fault = tuple[str, bool]
-"""What is wrong, in a sentence or two, and whether it surely is."""
+"""A fault in one or two sentences, and whether it is certain."""
 
 
 def doctor() -> int:
-    """Print the report; return 1 when a source that should work is late or down, or something else surely is wrong."""
+    """Print the report; return 1 if a source that should work is late or down, or if another fault is certain."""
     pipeline, faults = _open()
     if isinstance(pipeline.storage, Bucket):
         pipeline.storage.require_conditions()
@@ -76,7 +76,7 @@ def doctor() -> int:
 
 
 def _open() -> tuple[PipelineContext, list[Fault]]:
-    """Open the warehouse; one of another mode than EMDS_FEEDS is a fault, and looked at all the same."""
+    """Open the warehouse. A mode other than EMDS_FEEDS is a fault, but the warehouse is examined anyway."""
     try:
         return open_unclaimed(), []
     except WrongMode as error:
@@ -84,14 +84,14 @@ def _open() -> tuple[PipelineContext, list[Fault]]:
 
 
 def disk_faults(local: Path) -> list[Fault]:
-    """Return that a disk is nearly full."""
+    """Return a fault if a disk is nearly full."""
     free = shutil.disk_usage(local).free
     text = f"Only {free / 1e6:.0f} MB are free in {local}. Free up space, or lower EMDS_RAW_RETENTION_DAYS."
     return [(text, False)] if free < LEAST_FREE_BYTES else []
 
 
 def _credentials(pipeline: PipelineContext, source: Source) -> str:
-    """Return whether a source can be asked, and what its real publisher asks for, whatever the warehouse's mode."""
+    """Return whether a source can be fetched, and what its real publisher requires, whatever the warehouse's mode."""
     missing = ", ".join(name for name in source.required_env if not os.environ.get(name))
     if source.code not in pipeline.configured:
         return f"not configured: set {missing}"
@@ -103,7 +103,7 @@ def _credentials(pipeline: PipelineContext, source: Source) -> str:
 
 
 def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
-    """Yield what a source's credentials would add to those sources that are configured, by metric and zone."""
+    """Yield what a source's credentials would add to the configured sources, by metric and zone."""
     covered = {
         (zone, metric)
         for other in pipeline.sources.values()
@@ -122,7 +122,7 @@ def _gains(pipeline: PipelineContext, source: Source) -> Iterator[str]:
 def _partitions(pipeline: PipelineContext) -> Iterator[Fault]:
     """Yield where Dagster's partitions and the warehouse differ; nothing if Dagster never ran here.
 
-    A day that is stored but not recorded is no fault: it is served, and Dagster alone does not show it.
+    A day that is stored but not recorded is not a fault: it is served, and only Dagster does not show it.
     """
     if not (pipeline.storage.local / "dagster").is_dir():
         return
@@ -143,7 +143,7 @@ def _partitions(pipeline: PipelineContext) -> Iterator[Fault]:
 
 
 def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[str]:
-    """Yield a line for each of the last ten days that holds rows and that Dagster does not know, feed by feed."""
+    """Yield a line for each of the last ten days that has rows but is not materialised in Dagster, feed by feed."""
     from assets import partitions
 
     firsts, now = first_days.load(pipeline.storage), clock.now()
@@ -161,7 +161,7 @@ def unmarked(instance: DagsterInstance, pipeline: PipelineContext) -> Iterator[s
 
 
 def access_faults(settings: Settings, mode: str) -> Iterator[Fault]:
-    """Yield what is wrong with payments and client addresses."""
+    """Yield the faults in the settings for payments and client addresses."""
     if settings.pay_to and mode in LIVE_MODES and settings.lacks_node(settings.facilitators):
         yield (
             "EMDS_RPC_URL is not set, so payments are off. Set it to a Base node: without one, emds cannot find out "
@@ -180,7 +180,7 @@ def access_faults(settings: Settings, mode: str) -> Iterator[Fault]:
 
 
 def _feeds(pipeline: PipelineContext, code: str) -> Iterator[tuple[str, bool]]:
-    """Yield a line a feed, of its worst zone's state, and whether that is a fault."""
+    """Yield a line per feed with the state of its worst zone, and whether that is a fault."""
     known = health.load(pipeline.storage, code)
     for feed in pipeline.sources[code].feeds:
         found = health.feed_state(feed, known, clock.now())

@@ -277,7 +277,8 @@ def dagster(program: str, options: Sequence[str]) -> int:
     from orchestration.work.environment import PipelineSettings
 
     home = PipelineSettings.from_environ(os.environ).home
-    home.settle(os.environ)  # the program runs in the project's folder, but a relative home is relative to this one
+    # the program runs in the project's folder, but a relative home is relative to the current folder
+    home.settle(os.environ)
     home.make_local()
     dagster_home.require_dagster_home(home.local)
     if program == "dagster-daemon":

@@ -51,7 +51,7 @@ def execute_here(job: Any, instance: dg.DagsterInstance, raise_on_error: bool = 
     """Run a job in this process, without its pools, and return whether it succeeded.
 
     A killed process does not free its slot of a pool, and a command would wait for that slot for ever. The job runs in
-    its own thread, so that SIGINT and SIGTERM stop a command at once: in the main thread, Dagster holds signals back
+    its own thread, so that SIGINT and SIGTERM stop a command at once. In the main thread, Dagster holds signals back
     between steps and continues after losing one.
     """
     outcome = Future[bool]()

@@ -1,1 +1,1 @@
-"""Start the API and Dagster's servers, and end them."""
+"""Start and stop the API and Dagster's servers."""

@@ -1,4 +1,4 @@
-"""Prepare DAGSTER_HOME of a warehouse: EMDS_HOME/dagster with a dagster.yaml. Does not import Dagster."""
+"""Prepare a warehouse's DAGSTER_HOME, EMDS_HOME/dagster with a dagster.yaml, without importing Dagster."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from warehouse.errors import StorageError
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "orchestration" / "deploy"
 WEBSERVER = "orchestration.servers.dagster_ui"
-"""The module that runs in place of `dagster-webserver`."""
+"""The module that runs instead of `dagster-webserver`."""
 POSTGRES = "EMDS_DAGSTER_POSTGRES_URL"
 _MARK = "# Written by emds, which replaces it while it stays as it is: "
 
 
 def dagster_home(home: Path) -> Path:
-    """Return EMDS_HOME/dagster with a dagster.yaml in it: this release's, or the owner's own, which is left alone.
+    """Return EMDS_HOME/dagster with a dagster.yaml: this release's, or the operator's own, which is not changed.
 
-    Also set as DAGSTER_HOME for this process and its children. Raises StorageError where EMDS_DAGSTER_POSTGRES_URL is
-    set and the owner's own dagster.yaml does not read it, or EMDS_RUN_IMAGE is set without it.
+    Also set it as DAGSTER_HOME for this process and its children. Raises StorageError if EMDS_DAGSTER_POSTGRES_URL is
+    set but the operator's dagster.yaml does not read it, or if EMDS_RUN_IMAGE is set without it.
     """
     folder = home / "dagster"
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def dagster_home(home: Path) -> Path:
 
 
 def require_dagster_home(home: Path) -> Path:
-    """Return what `dagster_home` does. Raises StorageError also if this user may not write there."""
+    """Return the result of `dagster_home`. Raises StorageError also if this user may not write there."""
     folder = home / "dagster"
     try:
         if not folder.exists() or os.access(folder, os.R_OK | os.W_OK | os.X_OK):
@@ -59,9 +59,9 @@ def require_dagster_home(home: Path) -> Path:
 
 
 def _configuration(postgres: bool, containers: bool) -> str:
-    """Return the project's dagster.yaml under a mark, everywhere the same but for storage and launcher.
+    """Return the project's dagster.yaml under a mark; only storage and launcher depend on the environment.
 
-    On PostgreSQL its address stays in the environment, and so does the image of runs in `containers`.
+    The PostgreSQL URL, and the image of runs in `containers`, stay in the environment.
     """
     body = (DEPLOY / "dagster.yaml").read_text()
     if postgres:
@@ -75,7 +75,7 @@ _STORAGE = f"storage:\n  postgres:\n    postgres_url: {{env: {POSTGRES}}}\n"
 
 
 def _is_ours(text: str) -> bool:
-    """Return whether a release wrote a file, and nobody changed it since."""
+    """Return whether a release wrote a file that has not changed since."""
     mark, _, body = text.partition("\n")
     return mark == _MARK + _digest(body)
 

@@ -1,8 +1,8 @@
-"""Run Dagster's web server behind a check: its own pages and programs can send it commands, other pages cannot.
+"""Run Dagster's web server behind a check, so that only its own pages and programs can send it commands.
 
-Dagster's web server knows no users, and a browser sends the requests of every page that the operator has open. So each
+Dagster's web server has no users, and a browser sends the requests of every page that the operator has open. So each
 request must name this machine in `Host`, come from the server's own origin if a browser sent it, and use POST for
-GraphQL. `emds dagster dagster-webserver` runs this module in place of Dagster's program, with the same options.
+GraphQL. `emds dagster dagster-webserver` runs this module instead of Dagster's program, with the same options.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READS, METHODS = frozenset({"GET", "HEAD"}), frozenset({"GET", "HEAD", "POST"})
 
 
 def with_check(app: App) -> App:
-    """Return an ASGI application that passes on what the check accepts, HTTP and WebSocket alike."""
+    """Return an ASGI application that forwards what the check accepts, both HTTP and WebSocket."""
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         found = find_refusal(scope) if scope["type"] in ("http", "websocket") else None
@@ -63,7 +63,7 @@ def find_refusal(scope: Scope) -> tuple[int, str] | None:
 
 
 def _is_this_machine(host: str) -> bool:
-    """Return whether a Host names no domain: a domain of an attacker's can be made to lead to this machine."""
+    """Return whether a Host names no domain: an attacker's domain can resolve to this machine."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     try:
         return name == "localhost" or bool(ip_address(name.removeprefix("[").removesuffix("]")))
@@ -72,9 +72,9 @@ def _is_this_machine(host: str) -> bool:
 
 
 def _is_from_here(host: str, origins: list[str], sites: list[str]) -> bool:
-    """Return whether no browser sent a request, or a browser did for a page of this server.
+    """Return whether no browser sent a request, or a browser sent it for a page of this server.
 
-    `Sec-Fetch-Site` decides if there is one, since no page can set it; browsers leave it out over plain HTTP.
+    `Sec-Fetch-Site` decides if it is present, since pages cannot set it; browsers omit it over plain HTTP.
     """
     if sites:
         return sites in (["same-origin"], ["none"])
@@ -82,7 +82,7 @@ def _is_from_here(host: str, origins: list[str], sites: list[str]) -> bool:
 
 
 def main() -> None:
-    """Run `dagster-webserver` with the options of the command line; it has no option for a middleware."""
+    """Run `dagster-webserver` with the command line's options; it has no option for a middleware."""
     cli: Any = import_module("dagster_webserver.cli")
     create = cli.create_app_from_workspace_process_context
     cli.create_app_from_workspace_process_context = lambda *args, **options: with_check(create(*args, **options))

@@ -1,6 +1,6 @@
-"""`emds up`: fill an empty warehouse, then run the API and Dagster's stock servers until Ctrl-C.
+"""Fill an empty warehouse, then run the API and Dagster's stock servers until Ctrl-C, for `emds up`.
 
-The servers are child processes that end together: with this process, and with the first of them that ends.
+The servers are child processes. All of them end together: when this process ends, or when the first of them ends.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from warehouse.store.storage import Storage
 
 ROOT, LOOPBACK = serve.ROOT, serve.LOOPBACK
 READY_WITHIN_S = 180.0
-"""As long as Dagster gives its code server to load (dagster.yaml)."""
+"""The time that Dagster gives its code server to load (dagster.yaml)."""
 MOST_LOG_BYTES = 10_000_000
 STOP_WITHIN_S = 15.0
-"""What has not ended so long after SIGTERM is killed."""
+"""A process that runs this long after SIGTERM is killed."""
 _LIBC = ctypes.CDLL(None)
 _PARENT_DEATH_SIGNAL = 1
 
 
 def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -> int:
-    """Run until a signal; then return 0. `host`: where the API listens; Dagster, which has no users, is on loopback.
+    """Run until a signal, then return 0. The API listens on `host`; Dagster, which has no users, on loopback.
 
-    Raises MarketError where a setting is wrong, a port is taken, a server ends, or another `emds up` runs over the
-    same home.
+    Raises MarketError if a setting is wrong, a port is in use, a server ends, or another `emds up` uses the same home.
     """
     serve.check_settings()
     home = PipelineSettings.from_environ(os.environ).home
-    home.settle(os.environ)  # the servers run in the project's folder, but a relative home is relative to this one
+    # the servers run in the project's folder, but a relative home is relative to the current folder
+    home.settle(os.environ)
     modes.check_release(home.open())
     signals: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        signals.append(number)  # Python drops what is raised in its hooks of a fork: `require_all` looks again
+        signals.append(number)  # Python drops exceptions raised in its hooks of a fork: `require_all` checks again
         raise KeyboardInterrupt
 
-    # As Ctrl-C: from anywhere below, through the `finally` that stops the servers. Also where the shell has SIGINT
-    # ignored, as for jobs in its background.
+    # Act as on Ctrl-C: from anywhere below, through the `finally` that stops the servers. Also if the shell ignores
+    # SIGINT, as it does for background jobs.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, interrupt)
     home.make_local()
@@ -86,7 +86,7 @@ def up(port: int, host: str, ui_port: int, days: int, recordings: Path | None) -
 
 
 def lock(local: Path) -> IO[str]:
-    """Hold the home's lock while the file is open; it says the holder's process id. A process that ends frees it."""
+    """Lock the home while the file is open. It contains the holder's process ID; the lock ends with that process."""
     try:
         stream = (local / layout.UP_LOCK).open("a+")
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -110,15 +110,15 @@ def fill_command(days: int, recordings: Path | None) -> list[str]:
 
 
 def _has_published(storage: Storage, begun: float) -> bool:
-    """Tell whether a catalogue was published since an instant: the API can serve the zones that are in."""
+    """Return whether a catalogue was published since `begun` (Unix seconds): the API can then serve first zones."""
     stat = storage.stat(layout.published(layout.CATALOGUE))
     return stat is not None and stat.version >= begun * 1e9
 
 
 def _start_api(servers: Servers, filling: Sequence[str], home: Home, host: str, port: int) -> None:
-    """Fill the warehouse in a process of its own, whose memory is free once it ends, and start the API.
+    """Fill the warehouse in a separate process, whose memory is freed when it ends, and start the API.
 
-    The API begins with the first zones that are published. Raises StorageError where the fill or the API fails.
+    The API starts with the first published zones. Raises StorageError if the fill or the API fails.
     """
     base, storage, begun = f"http://{LOOPBACK}:{port}", home.open(), time.time()
     fill = servers.start("fill", filling, is_task=True)
@@ -137,11 +137,11 @@ def _start_api(servers: Servers, filling: Sequence[str], home: Home, host: str, 
 
 
 def _start_dagster(servers: Servers, ui_port: int) -> None:
-    """Start Dagster's servers and print where they are. Raises StorageError where one of them does not start."""
+    """Start Dagster's servers and print their URLs. Raises StorageError if one of them does not start."""
     code_port = int(os.environ.setdefault("DAGSTER_CODE_PORT", str(_free_port())))
     for name, argv in dagster_commands(code_port, ui_port).items():
         if name == "code":
-            _end_runs("fail")  # none that counts as started can be alive
+            _end_runs("fail")  # no run that counts as started can be alive
         servers.start(name, argv)
         if name == "code":
             _wait(servers, "Dagster's code server", lambda: _listens(code_port))
@@ -155,7 +155,7 @@ def dagster_commands(code_port: int, ui_port: int) -> dict[str, list[str]]:
     """Return the command lines of Dagster's servers, the code server first. workspace.yaml names its port."""
     os.environ["DAGSTER_CODE_HOST"] = LOOPBACK
     workspace = ["--workspace", str(DEPLOY / "workspace.yaml")]
-    quiet = ["--log-level", "warning", "--log-format", "json"]  # as the API's log: one object a line, no colours
+    quiet = ["--log-level", "warning", "--log-format", "json"]  # like the API's log: one object per line, no colours
     programs = Path(sys.executable).parent
     code = ["--module-name", "orchestration.definitions", "--host", LOOPBACK, "--port", str(code_port)]
     ui = ["--host", LOOPBACK, "--port", str(ui_port)]
@@ -167,19 +167,19 @@ def dagster_commands(code_port: int, ui_port: int) -> dict[str, list[str]]:
 
 
 def _stop(servers: Servers) -> None:
-    """Stop everything, deaf to further signals: first what starts runs, then the runs under way, then all servers."""
+    """Stop everything, ignoring further signals: first what starts runs, then current runs, then all servers."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     print("stopping", flush=True)
     servers.stop("daemon")
-    # Runs end with the code server; where it has ended already, the next start fails them, and Dagster retries them.
+    # Runs end with the code server. If it has ended already, the next start fails them, and Dagster retries them.
     if any(server.name == "code" and server.process.poll() is None for server in servers.running):
         _end_runs("cancel")
     servers.stop()
 
 
 def _end_runs(how: str) -> None:
-    """Fail or cancel Dagster's runs, in a process of its own: this one never loads Dagster."""
+    """Fail or cancel Dagster's runs in a separate process, since this process never loads Dagster."""
     subprocess.run([sys.executable, "-m", "orchestration.jobs.ended_runs", how], cwd=ROOT, timeout=120, check=False)
 
 
@@ -214,7 +214,7 @@ def _answers(url: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server. `log`: the file of its output; None for standard output."""
+    """A running server. `log` is the file of its output; None for standard output."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -224,9 +224,9 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """The servers of one `emds up`. `logs`: a folder for a log each; None for standard output.
+    """The servers of one `emds up`. `logs` is a folder for their logs; None for standard output.
 
-    `signals`: those that have told this process to stop.
+    `signals` contains the stop signals that this process received.
     """
 
     logs: Path | None
@@ -234,9 +234,9 @@ class Servers:
     running: list[Server] = field(default_factory=list)
 
     def start(self, name: str, argv: Sequence[str], is_task: bool = False) -> Server:
-        """Start a server in a process group of its own: Ctrl-C reaches us first, and we stop its children too.
+        """Start a server in a separate process group, so that this process gets Ctrl-C and stops the server's children.
 
-        A task has no log, and is one of them until it ends with 0.
+        A task has no log, and counts as a server until it ends with 0.
         """
         log = stream = None
         if self.logs is not None and not is_task:
@@ -258,9 +258,9 @@ class Servers:
         return server
 
     def require_all(self) -> None:
-        """Raise StorageError with the last lines of a server that has ended, and KeyboardInterrupt after a signal.
+        """Raise StorageError with a server's last lines if it has ended, and KeyboardInterrupt after a signal.
 
-        Also bounds the logs: call it often.
+        Frequent calls also limit the size of the logs.
         """
         if self.signals:
             raise KeyboardInterrupt
@@ -275,10 +275,10 @@ class Servers:
             with logged("logs"):
                 if server.log and server.log.stat().st_size > MOST_LOG_BYTES:
                     shutil.copyfile(server.log, server.log.with_suffix(".log.1"))
-                    os.truncate(server.log, 0)  # the server has it open, and appends
+                    os.truncate(server.log, 0)  # the server has it open and appends
 
     def stop(self, *names: str) -> None:
-        """End the process groups of these servers (all by default): SIGTERM, and SIGKILL for what is left."""
+        """End the process groups of these servers (all by default): SIGTERM, then SIGKILL for those that remain."""
         chosen = [server for server in self.running if not names or server.name in names]
         for number, wait_s in ((signal.SIGTERM, STOP_WITHIN_S), (signal.SIGKILL, 5.0)):
             deadline = time.monotonic() + wait_s
@@ -289,15 +289,15 @@ class Servers:
 
 
 def _end_with(parent: int) -> None:
-    """Have the kernel send SIGTERM to this child when its parent ends, however that ends (Linux)."""
+    """Have the kernel send SIGTERM to this child when its parent ends, however it ends (Linux)."""
     if hasattr(_LIBC, "prctl"):
         _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGTERM)
-    if os.getppid() != parent:  # it ended before the kernel was asked
+    if os.getppid() != parent:  # the parent ended before the request to the kernel
         os._exit(1)
 
 
 def _signal(server: Server, number: int) -> bool:
-    """Signal a server's process group; return whether any process of it lives. 0 only asks."""
+    """Signal a server's process group and return whether any of its processes is alive; 0 only checks."""
     server.process.poll()  # a zombie would count as alive
     try:
         os.killpg(server.process.pid, number)

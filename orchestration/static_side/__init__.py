@@ -1,1 +1,1 @@
-"""The free documents as files that any web server or CDN can serve: rendered, compressed, put, swapped in."""
+"""Publish the free documents as files for any web server or CDN: render, compress, write, swap in."""

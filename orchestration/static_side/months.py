@@ -1,8 +1,8 @@
-"""Month files at the public address, under names whose bytes never change, and `emds.duckdb`, a catalogue of them.
+"""Publish monthly files under names whose bytes never change, and `emds.duckdb`, a catalogue of them.
 
-A file that the list names stays. One that it does not name any more stays 60 days, so that a pinned list still answers:
-by its age where it was replaced within a day of being put, as files of the running month are; any other is named in the
-manifest until then.
+A file that the current list names stays. A file that it no longer names stays for 60 days, so that a pinned list still
+works. If it was replaced within a day of being written, as files of the current month are, its age decides; any other
+file is named in the manifest until then.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ Entries = tuple[Mapping[str, Any], ...]
 def put_months(
     target: Target, storage: Storage, catalogue: Catalogue, settings: Settings, before: Mapping[str, Any], now: int
 ) -> tuple[Entries, int]:
-    """Put every month file that may be passed on and is not there; return their entries, and how many were put.
+    """Write every monthly file that may be redistributed and is absent; return their entries and the number written.
 
-    An entry is that of `/v1/bulk` with `object`, its key, and `put_at`. `before` is the manifest before this one: what
-    it names is there. Once a day the target itself is asked.
+    An entry is that of `/v1/bulk` with its key as `object`, and `put_at`. `before` is the previous manifest, whose
+    files count as present. Once a day the target itself is listed.
     """
     documents = DocumentCache(storage)
     if documents.get(layout.MANIFEST) is None:
@@ -69,7 +69,7 @@ def put_months(
 
 
 def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None:
-    """Return the month file of an entry; None where it is gone. A damaged one is logged; the others are published."""
+    """Return the monthly file of an entry; None if it is gone. A damaged file is logged; the others are published."""
     try:
         metric, zone = entry["metric"], entry["zone"]
         return bulk.read_month_file(storage, LruCache(0), metric, zone, bulk.stored_month(metric, zone, entry["month"]))
@@ -79,12 +79,12 @@ def _whole(storage: Storage, entry: Mapping[str, Any]) -> bulk.MonthBytes | None
 
 
 def is_new_day(before: Mapping[str, Any], now: int) -> bool:
-    """Return whether the manifest before is of an earlier UTC day, or there is none."""
+    """Return whether the previous manifest is from an earlier UTC day, or there is none."""
     return int(before.get("version", 0)) // (DAY * 10**9) < now // DAY
 
 
 def replaced(before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], now: int) -> Entries:
-    """Return {object, until} of files that the manifest must name, since by their age alone they would go sooner."""
+    """Return {object, until} of files that the manifest must name because their age would remove them too early."""
     listed = {month["object"] for month in months}
     old = [m["object"] for m in before.get("months", ()) if now - m["put_at"] > DAY]
     left = [*before.get("replaced", ()), *({"object": key, "until": now + MONTH_KEPT_S} for key in old)]
@@ -92,9 +92,9 @@ def replaced(before: Mapping[str, Any], months: Iterable[Mapping[str, Any]], now
 
 
 def build_duckdb(entries: Iterable[Mapping[str, Any]], public_url: str) -> StaticObject:
-    """Return `emds.duckdb`: the table `files` of the month files that lie at the address, and a view for each metric.
+    """Return `emds.duckdb`: the table `files` of the published monthly files, and a view for each metric.
 
-    It needs DuckDB's `httpfs` alone. Views find files by zone and month; `files` says which have rows of a span of
+    It needs only DuckDB's `httpfs`. Views find files by zone and month; `files` lists which have rows of a range of
     `ts`. `entries` are those of the manifest's months.
     """
     months = [{**entry, "url": f"{public_url}/{entry['object']}"} for entry in entries]
@@ -122,8 +122,8 @@ def build_duckdb(entries: Iterable[Mapping[str, Any]], public_url: str) -> Stati
 
 
 _FILES = "zone metric month url rows first last bytes sha256 license attribution final"
-"""The columns of `files`, members of the entries."""
-# The addresses as one text in place of a list of them: a third of the bytes that every reader fetches first.
+"""The columns of `files`, which are fields of the entries."""
+# The URLs are one text instead of a list: a third of the bytes that every reader fetches first.
 _VIEW = """CREATE VIEW {metric} AS SELECT left(parse_filename(filename, true), 7) AS month, * EXCLUDE (filename)
 FROM read_parquet(
     list_transform(string_split('{names}', ' '), lambda name: '{root}' || name || '.parquet'),
@@ -132,7 +132,10 @@ FROM read_parquet(
 
 
 class _Addresses(MemoryFileSystem):  # type: ignore[misc]
-    """Every address is a file. DuckDB looks into the first one of a view when it makes it, and asks no network here."""
+    """A file system in which every URL is a file. DuckDB opens the first file of a view when it creates the view.
+
+    Without this class, it would use the network.
+    """
 
     protocol = ("http", "https")
     cachable = False

@@ -1,4 +1,4 @@
-"""One publication as a value: objects named by their hash, the manifest that lists them, and the pointer to it."""
+"""Define one publication as a value: objects named by their hash, the manifest that lists them, and its pointer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import orjson
 
 POINTER = "current.json"
-"""Key of the one object that changes: it names the newest manifest."""
+"""Key of the one object that changes; it names the newest manifest."""
 OBJECTS, MANIFESTS, SITE = "objects/", "manifests/", "site/"
 SITE_VERSION = f"{SITE}version"
-"""Key of the manifest that `site/` shows whole."""
+"""Key of the manifest that `site/` shows completely."""
 KEPT_S = 86_400
-"""A superseded publication and its objects stay so long, for readers that have its manifest."""
+"""Seconds for which a superseded publication and its objects stay, for readers that have its manifest."""
 _IMMUTABLE = "public, max-age=31536000, immutable"
 EXTENSIONS = {
     "application/json": "json",
@@ -35,25 +35,25 @@ EXTENSIONS = {
     "text/plain": "txt",
 }
 SUFFIXES = {"gzip": "gz", "br": "br", "zstd": "zst"}
-"""How the name of a precompressed object ends, as nginx, Caddy and others look for it."""
+"""The file extension of a precompressed object, as nginx, Caddy and others expect it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StaticObject:
-    """Bytes, mostly under the name of their hash: put once, never changed."""
+    """Bytes, mostly named by their hash: written once, never changed."""
 
     key: str
     body: bytes = field(repr=False)
     media: str
-    """The whole Content-Type."""
+    """The complete Content-Type."""
     coding: str = ""
-    """The content coding that the bytes are in; empty for none."""
+    """The content coding of the bytes; empty for none."""
     cache_control: str = _IMMUTABLE
 
 
 @dataclass(frozen=True, slots=True)
 class StaticFile:
-    """A path of the service, and its body in every coding that is smaller, the plain one first."""
+    """A path of the service, and its body in every coding that is smaller, the plain form first."""
 
     path: str
     cache_control: str
@@ -75,21 +75,21 @@ class StaticFile:
 
 @dataclass(frozen=True, slots=True)
 class StaticPublication:
-    """Everything that one publication puts; `version` (ns) orders publications."""
+    """Everything that a publication writes; `version` (ns) orders publications."""
 
     version: int
     as_of: int
-    """Unix seconds of the catalogue that it follows from."""
+    """Unix seconds of the catalogue on which the publication is based."""
     mode: str
     files: tuple[StaticFile, ...]
     months: tuple[Mapping[str, Any], ...] = ()
-    """Month files that were put before, as `/v1/bulk` states them, each with `object` and `put_at`."""
+    """Monthly files written before, as `/v1/bulk` states them, each with `object` and `put_at`."""
     replaced: tuple[Mapping[str, Any], ...] = ()
-    """Month files that lists named before: {object, until}; `until`: when they may go, Unix seconds."""
+    """Monthly files that earlier lists named: {object, until}; `until` is the end of retention in Unix seconds."""
     rights: Mapping[str, Any] = field(default_factory=dict)
-    """Licence and attribution of every source whose rows may be in it."""
+    """Licence and attribution of every source whose rows the publication may contain."""
     withheld: tuple[str, ...] = ()
-    """Feeds whose rows are in none of it."""
+    """Feeds whose rows the publication does not contain."""
 
     @property
     def manifest(self) -> StaticObject:
@@ -116,7 +116,7 @@ class StaticPublication:
         return StaticObject(POINTER, body, "application/json", cache_control="public, max-age=15")
 
     def objects(self) -> Iterable[StaticObject]:
-        """Yield every object but month files, the manifest last."""
+        """Yield every object except monthly files, the manifest last."""
         for file in self.files:
             yield from file.forms
         yield self.manifest
@@ -143,9 +143,9 @@ def packed_key(plain: str, coding: str) -> str:
 
 
 def place(path: str, media: str) -> str:
-    """Return a path's place in a tree of files: `/v1/zones` at `v1/zones.json`.
+    """Return a path's location in a tree of files: `v1/zones.json` for `/v1/zones`.
 
-    `/` is at `service.html`, for a server in front of the API; `index.html` is the page that needs no API.
+    `/` becomes `service.html`, for a server in front of the API; `index.html` is the page that works without the API.
     """
     ending = extension(media)
     name = path.lstrip("/") or "service"
@@ -162,7 +162,7 @@ def objects_of(manifest: Mapping[str, Any]) -> set[str]:
 def site_names(files: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """Return the names below `site/` of a manifest's files, each with the key of its object.
 
-    `/v1/geo/plants` and `/v1/geo/plants.geojson` are one name.
+    `/v1/geo/plants` and `/v1/geo/plants.geojson` share a name.
     """
     names = {}
     for file in files:
@@ -173,7 +173,7 @@ def site_names(files: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def read_json(body: bytes | None) -> dict[str, Any]:
-    """Parse a pointer or a manifest; return an empty one where there is none, or it is damaged."""
+    """Parse a pointer or a manifest; return an empty one if it is absent or damaged."""
     try:
         document = orjson.loads(body or b"")
     except orjson.JSONDecodeError:

@@ -1,10 +1,11 @@
-"""`emds publish --to URL`: render the free answers as files, put what is new, swap the pointer, remove what is old.
+"""Publish the free responses as files (`emds publish --to URL`): write new ones, swap the pointer, delete old ones.
 
-A file is byte for byte what the API would send, but for two pages that need no API: the map, and the map for a frame.
-Computed answers (a query, another format by Accept) stay with the API.
-`/v1/status` is put too, as it was at that moment, for a server in front to show while the API is away; its `now` says
-of when it is. Every object is there before a manifest names it, and the manifest before the pointer does: killed
-anywhere, readers see the publication before, and the next one completes the work.
+A file has exactly the bytes that the API would send, except two pages that work without the API: the map, and the map
+for a frame. Computed responses (a query, another format by Accept) stay with the API.
+
+`/v1/status` is written too, as it was at that moment. A server in front can show it while the API is unavailable; its
+`now` gives the time. Every object exists before a manifest names it, and the manifest before the pointer does. If a
+publication is killed at any point, readers see the previous one, and the next publication completes the work.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ _NAMES: Mapping[str, Iterable[str]] = {
     "page": DOC_PAGES,
     "file": EXAMPLES,
 }
-"""What stands for the parts of a path in braces; paths with another part are left out."""
+"""Values for the parts of a path in braces; paths with another part are left out."""
 _NOT_PACKED = frozenset({"parquet", "pmtiles", "png", "bin", "svg"})
-"""Compressed inside, or (images of zones) so small and many that three more objects each would cost more."""
+"""Compressed inside, or (images of zones) so small and numerous that three more objects each would cost more."""
 PAGES = {"/index.html": "/", "/embed.html": "/?embed"}
-"""The pages that work from the files of `site/` without the API, and what each is of the service."""
+"""The pages that use the files of `site/` without the API, and the service's page behind each."""
 _MAP = re.compile(rb"map/([0-9a-f]{12})/")
 
 
@@ -80,11 +81,11 @@ def publish_now(address: str) -> dict[str, int]:
 
 
 def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str, int]:
-    """Publish what the service says now; month files too where the owner named their public address.
+    """Publish the current responses, and monthly files if the operator set their public URL.
 
-    Return its `version`, how many `files` and `months` it has, how many objects were `put` that were not there and
-    `removed`, and whether it is `current`: not where a newer one was first. Raises NoCatalogue before the first
-    publication, and StorageError.
+    Return its `version`, the number of its `files` and `months`, the numbers of objects `put` and `removed`, and
+    whether it is `current`: False if a newer publication was first. Raises StorageError, and NoCatalogue before the
+    first publication.
     """
     version, before = artefact.new_version(), target.current()
     catalogue, now = DocumentCache(storage).catalogue, version // 10**9
@@ -93,7 +94,7 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str
     if settings.public_url:
         entries, fresh = months.put_months(target, storage, catalogue, settings, before, now)
         if [entry["object"] for entry in entries] != [month["object"] for month in before.get("months", ())]:
-            # They must not hold up what is published or withdrawn; the next change of a month tries again.
+            # A failure must not delay publications or withdrawals; the next change of a month tries again.
             with logged(months.DUCKDB_FILE):
                 target.replace(months.build_duckdb(entries, settings.public_url))
     public = artefact.encode({"sha256": sorted({entry["sha256"] for entry in entries})})
@@ -110,7 +111,7 @@ def publish_to(target: Target, storage: Storage, settings: Settings) -> dict[str
 
 
 def send(target: Target, publication: StaticPublication) -> tuple[int, int, bool]:
-    """Put a publication; return how many objects were put and removed, and whether it is shown."""
+    """Write a publication; return how many objects were written and removed, and whether it is shown."""
     before = target.current()
     put = sum(target.put(item) for item in publication.objects())
     if not target.swap(publication):
@@ -119,8 +120,8 @@ def send(target: Target, publication: StaticPublication) -> tuple[int, int, bool
     young = [key for key, (_, age) in target.listing(MANIFESTS).items() if age < KEPT_S and key != own]
     former = {key: read_json(target.get(key)) for key in young}
     keep = {own} | objects_of(orjson.loads(publication.manifest.body))
-    # What must not be passed on any more goes at once, and all else that is old with it: also where the publication
-    # that narrowed it was killed before it had removed anything.
+    # Data that may no longer be redistributed is deleted at once, with all other old files. This also holds if the
+    # publication that withdrew it was killed before it had deleted anything.
     if any(_is_narrower(publication.withheld, manifest) for manifest in [before, *former.values()]):
         return put, target.sweep((OBJECTS, MANIFESTS, months.SERIES), lambda key, age: key not in keep), True
     removed = 0
@@ -133,7 +134,7 @@ def send(target: Target, publication: StaticPublication) -> tuple[int, int, bool
 
 
 def _is_narrower(withheld: Collection[str], former: Mapping[str, Any]) -> bool:
-    """Return whether a feed is withheld that a former manifest did not withhold yet."""
+    """Return whether a feed is withheld that an earlier manifest did not withhold."""
     return bool(former) and not {*withheld} <= {*former.get("withheld", ())}
 
 
@@ -158,14 +159,14 @@ def _client(settings: Settings) -> Iterator[Client]:
         )
         app = create_app(unlimited)
         try:
-            # The class's own, within the middleware that writes the access log.
+            # Use the method of the class, inside the middleware that writes the access log.
             yield Client(lambda environ, start: type(app).wsgi_app(app, environ, start))
         finally:
             app.extensions["emds"].gate.close()
 
 
 def paths(index: bytes) -> Iterator[str]:
-    """Yield every free path whose answer changes with a publication alone; `index` is the map page."""
+    """Yield every free path whose response changes only with a publication; `index` is the map page."""
     for endpoint in ENDPOINTS.values():
         free = endpoint.id in _FREE or endpoint.id.startswith(("geo-", "bulk-")) or endpoint.tag == "Discovery"
         if not free or endpoint.method != "GET" or endpoint.paid:
@@ -181,7 +182,7 @@ def paths(index: bytes) -> Iterator[str]:
 
 
 def rendered(client: Client, target: Target) -> tuple[StaticFile, ...]:
-    """Return the files of all paths that have an answer now; what was never published has none."""
+    """Return the files of all paths that currently have a response; unpublished documents have none."""
     index = client.get("/").get_data()
     files = [_file(path, client.get(path), target) for path in dict.fromkeys(paths(index))]
     as_files = {AS_FILES: True}
@@ -198,7 +199,7 @@ def _file(path: str, answer: TestResponse, target: Target) -> StaticFile | None:
 
 
 def _packed(plain: StaticObject, target: Target) -> tuple[StaticObject, ...]:
-    """Return the body in every coding that makes it smaller, as it lies at the target where it does."""
+    """Return the body in every coding that makes it smaller, reusing the bytes at the target."""
     if len(plain.body) < LEAST_BYTES or extension(plain.media) in _NOT_PACKED:
         return ()
     forms = []

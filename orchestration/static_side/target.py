@@ -1,7 +1,7 @@
-"""Where publications go: a folder or bucket: objects by hash, `series/`, a pointer to the newest manifest, `site/`.
+"""Write publications to a folder or bucket: objects by hash, `series/`, a pointer to the newest manifest, `site/`.
 
-Below `site/` each path lies under its own name, for a web server or CDN: every file is whole, as new as the pointer or
-one publication older. A reader that needs one publication whole starts at the pointer.
+Below `site/`, each path has a file under its own name, for a web server or CDN. Every file is complete, and is as new
+as the pointer or one publication older. A reader that needs one complete publication starts at the pointer.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def parse(address: str) -> Path | StoreAddress:
 
 
 def open_target(address: str) -> Target:
-    """Open a folder, which is made, or a bucket (`s3://`, `gs://`, `az://`). Raises StorageError."""
+    """Open a folder, which is created, or a bucket (`s3://`, `gs://`, `az://`). Raises StorageError."""
     place = parse(address)
     if not isinstance(place, Path):
         return Target(open_store(place))
@@ -57,23 +57,23 @@ def open_target(address: str) -> Target:
 
 
 class Target:
-    """Publications in one store. In a folder, where no write has a condition, a lock serialises publishers."""
+    """Publications in one store. In a folder, where writes cannot have conditions, a lock serialises publishers."""
 
     def __init__(self, store: ObjectStore, lock: Path | None = None) -> None:
         self._store, self._lock = store, lock
         self._lying = self.listing(OBJECTS) | self.listing(MANIFESTS)
 
     def get(self, key: str) -> bytes | None:
-        """Return an object's bytes; None where there is none. Raises StorageError."""
+        """Return an object's bytes; None if it does not exist. Raises StorageError."""
         found = ask(key, "read", lambda: obstore.get(self._store, key))
         return None if found is None else bytes(found.bytes())
 
     def current(self) -> dict[str, Any]:
-        """Return the manifest of the current publication; an empty one where there is none, or it is damaged."""
+        """Return the manifest of the current publication; an empty manifest if it is absent or damaged."""
         return read_json(self.get(str(read_json(self.get(POINTER)).get("manifest", "-"))))
 
     def put(self, item: StaticObject) -> bool:
-        """Put an object that is absent or cut, or so old that another publisher's sweep may remove it."""
+        """Write an object that is absent or cut, or old enough for another publisher's sweep to remove it."""
         size, age = self._lying.get(item.key, (-1, 0.0))
         if size == len(item.body) and age < KEPT_S / 2:
             return False
@@ -82,13 +82,14 @@ class Target:
         return True
 
     def replace(self, item: StaticObject) -> None:
-        """Put an object in the place of the one under its name."""
+        """Replace the object under the item's name."""
         self._put(item.key, item)
 
     def swap(self, publication: StaticPublication) -> bool:
-        """Make a publication whose objects are there the current one; return False where a newer one is.
+        """Make a publication whose objects exist the current one; return False if a newer one is current.
 
-        Raises StorageError where the condition of each try is refused: by other publishers, or by a store without any.
+        Raises StorageError if the condition of each try is rejected: by other publishers, or by a store without
+        conditions.
         """
         for _ in range(_TRIES):
             with self._alone():
@@ -106,17 +107,17 @@ class Target:
         raise StorageError(f"cannot write {POINTER}: another publication won {_TRIES} times; run `emds publish` again")
 
     def sweep(self, prefixes: Iterable[str], is_over: Callable[[str, float], bool]) -> int:
-        """Remove what lies below some prefixes and is over, by its key and its age in seconds; return how many."""
+        """Remove objects below some prefixes if `is_over` (key, age in seconds) holds; return their number."""
         lying = [pair for prefix in prefixes for pair in self.listing(prefix).items()]
         return self._remove([key for key, (_, age) in lying if is_over(key, age)])
 
     def _name(self, publication: StaticPublication) -> None:
-        """Put what changed below `site/`, by the manifest that was named last, and remove what no path has any more."""
+        """Write what changed below `site/` since the manifest last named there, and remove names without a path."""
         before = read_json(self.get((self.get(SITE_VERSION) or b"-").decode("utf-8", "replace")))
         named, lying = site_names(before.get("files", ())), self.listing(SITE)
         wanted = site_names(file.members() for file in publication.files)
         objects = {item.key: (item, file.cache_control) for file in publication.files for item in file.forms}
-        if self._lock is None:  # a CDN compresses by itself; a web server looks for ready forms beside a file
+        if self._lock is None:  # a CDN compresses on its own; a web server looks for compressed forms beside a file
             wanted = {name: key for name, key in wanted.items() if not objects[key][0].coding}
         for name, key in wanted.items():
             item, cache_control = objects[key]
@@ -140,7 +141,7 @@ class Target:
         ask(key, "written", lambda: obstore.put(self._store, key, item.body, mode=mode, attributes=attributes))
 
     def _remove(self, keys: list[str]) -> int:
-        # In a folder one by one: another publisher may have removed some of them.
+        # In a folder, delete files individually: another publisher may have removed some of them.
         for group in [keys] if self._lock is None and keys else [[key] for key in keys]:
             ask(group[0], "removed", partial(obstore.delete, self._store, group))
         return len(keys)

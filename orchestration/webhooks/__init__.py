@@ -1,1 +1,1 @@
-"""Webhook messages: made from news, signed, delivered."""
+"""Create, sign and deliver webhook messages."""

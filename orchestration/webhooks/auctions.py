@@ -1,4 +1,4 @@
-"""The day-ahead auction of a zone as a webhook reports it: rounded prices, spans below zero, the cheapest blocks."""
+"""Describe a zone's day-ahead auction for webhooks: rounded prices, periods below zero, and the cheapest blocks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BLOCKS_HOURS = (1, 3, 6)
 
 
 def complete_auctions(reader: Reader, catalogue: Catalogue, zone_id: str, now: int) -> dict[str, dict[str, Any]]:
-    """Return, by date, the auctions of today and tomorrow that cover their whole market day, ascending.
+    """Return by date the auctions of today and tomorrow that cover their complete market day, in ascending order.
 
-    A zone without an auction, or whose auction may not be redistributed, has none. Raises StorageError.
+    A zone has none if it has no auction or if its auction may not be redistributed. Raises StorageError.
     """
     try:
         stored = stored_metric(catalogue, zone_id, Metric.PRICE, day_ahead=True)
@@ -39,7 +39,7 @@ def complete_auctions(reader: Reader, catalogue: Catalogue, zone_id: str, now: i
 
 
 def _covers(known: Sequence[Interval], window: Window) -> bool:
-    """Return whether intervals follow each other from the start of a window to its end."""
+    """Return whether the intervals adjoin each other from the start of a window to its end."""
     edges = [window.start, *(row.end for row in known)]
     starts = [*(row.start for row in known), window.end]
     return edges == starts
@@ -76,7 +76,7 @@ def _spans_below_zero(rows: Sequence[Interval]) -> list[dict[str, int]]:
 
 
 def _cheapest(known: KnownAhead, hours: int) -> dict[str, int]:
-    """Return the cheapest block of a whole day, by the method of `/v1/windows`."""
+    """Return the cheapest block of a complete day, by the method of `/v1/windows`."""
     result = horizon.find(known, WindowQuery("lowest", hours * HOUR), "UTC")
     assert result.members is not None, "a whole day is longer than the block"
     times = {name: result.members[name] for name in ("start", "end")}

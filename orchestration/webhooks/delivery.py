@@ -1,9 +1,9 @@
-"""Delivers webhooks: each subscription's messages in order, at least once, and no receiver at another's expense.
+"""Deliver webhooks: each subscription's messages in order and at least once; slow receivers do not delay others.
 
-A round first turns news into messages, then sends them. The key served longest ago comes first, so that the next round
-goes on where this one ended. Receivers that failed or were slow, and new ones, have threads of their own. A delivery to
-a prompt receiver that turns out to be slow leaves its thread to the next one, and no key takes the prompt receivers'
-threads for more than a few seconds of a round.
+A round first turns news into messages and then sends them. The key served longest ago comes first, so that the next
+round continues where this round ended. New, slow and failing receivers have separate threads. If a prompt receiver
+turns out to be slow, its delivery leaves its thread to the next delivery. No key uses the threads for prompt receivers
+for more than a few seconds of a round.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from warehouse.store.storage import Storage
 
 ROUND_S = 60.0
 SLOW_S = 2.0
-"""A delivery that took longer makes its receiver a slow one."""
+"""A delivery that took longer marks its receiver as slow."""
 THREADS = 8
-"""For prompt receivers, and as many for slow ones."""
+"""The number of threads for prompt receivers, and for slow receivers."""
 PROMPT_S_OF_KEY = 5.0
-"""Seconds of the prompt receivers' threads that one key gets in a round; its further messages go with the slow ones."""
+"""Seconds of the prompt receivers' threads that a key gets per round; its further messages use the slow threads."""
 _SENDING = 64
-"""Threads that post for prompt receivers: eight wait two seconds each, and a post ends within ten."""
+"""Threads that post for prompt receivers: each of the eight waits two seconds, and a post ends within ten."""
 SPARE_S = 1.0
-"""The clocks of machines differ."""
+"""Margin for clock differences between machines."""
 _LOG = logging.getLogger("emds.webhooks")
 
 Send = Callable[[Webhook, Message, int], None]
@@ -55,17 +55,17 @@ Send = Callable[[Webhook, Message, int], None]
 
 
 class Attempt(NamedTuple):
-    """What came of an attempt."""
+    """The outcome of an attempt."""
 
     counts: Mapping[str, int]
     after: Webhook | None = None
-    """The subscription as it stands then, where another message may follow now."""
+    """The subscription after the attempt, if another message may follow now."""
     sending: Future[Attempt] | None = None
-    """The delivery that goes on elsewhere, since it took too long for a prompt receiver's thread."""
+    """The delivery that continues in another thread because it took too long for a prompt receiver's thread."""
 
 
 def run_now() -> dict[str, int]:
-    """Run one round in this environment; return what it did, by name. Raises AccountsUnavailable."""
+    """Run a round in this environment and return its counts by name. Raises AccountsUnavailable."""
     settings = Settings.from_environ(os.environ)
     with closing(Database(settings.database_url)) as database:
         send = sender(settings.allow_private_webhooks)
@@ -73,26 +73,26 @@ def run_now() -> dict[str, int]:
 
 
 def position() -> str:
-    """Return the position of the change log and the version of the documents: when it changes, there may be news."""
+    """Return the position of the change log and the version of the documents; a change may be news."""
     storage, until = opened(os.environ), changes.settled(settled_s(Settings.from_environ(os.environ)))
     snapshot = storage.stat(layout.published(layout.SNAPSHOT))
     return f"{change_log.newest(storage, until)} {snapshot.version if snapshot else 0}"
 
 
 def due() -> tuple[bool, bool]:
-    """Return whether anybody subscribed, and whether a waiting message is due. Raises AccountsUnavailable."""
+    """Return whether there are subscriptions, and whether a waiting message is due. Raises AccountsUnavailable."""
     with closing(Database(Settings.from_environ(os.environ).database_url)) as database:
         subscribed = webhooks.deliverable(database)
     return bool(subscribed), any(each.waiting and each.next_at <= time.time() for each in subscribed)
 
 
 def settled_s(settings: Settings) -> float:
-    """Return for how many seconds a change waits: as long as a worker of the API may still give older rows."""
+    """Return the seconds for which a change waits: as long as a worker of the API may return older rows."""
     return lag_s(settings) + SPARE_S
 
 
 def sender(private: bool) -> Send:
-    """Return the function that posts over the network; `private` for tests."""
+    """Return the function that posts over the network. `private` allows private receivers, for tests."""
 
     def send(webhook: Webhook, message: Message, now: int) -> None:
         headers = transport.signed(webhook.secret, message.id, message.body, now)
@@ -104,9 +104,9 @@ def sender(private: bool) -> Send:
 def run_round(
     storage: Storage, database: Database, send: Send, market_now: int, lag_s: float, round_s: float = ROUND_S
 ) -> Counter[str]:
-    """Deliver what is due, within `round_s`. Raises AccountsUnavailable.
+    """Deliver what is due within `round_s` seconds. Raises AccountsUnavailable.
 
-    Return how many `subscriptions` there are, messages were `created`, `delivered` or `failed`, and subscriptions were
+    Return the number of `subscriptions`, of messages `created`, `delivered` and `failed`, and of subscriptions
     `disabled`. Changes younger than `lag_s` wait: a reader might not see their rows yet.
     """
     begun = time.monotonic()
@@ -127,12 +127,12 @@ def run_round(
 
 
 def _enqueue_news(documents: Documents, database: Database, webhook: Webhook, market_now: int) -> int:
-    """Turn what is new for a subscription into messages; return how many. While many wait, news wait in the log."""
+    """Turn a subscription's news into messages and return their number. If too many wait, news stays in the log."""
     now, created = int(time.time()), 0
     while webhook.waiting + created < webhooks.MOST_WAITING:
         news = events.news_for(documents, webhook, now, market_now)
         if not (news.bodies or news.states != webhook.states or events.is_far(webhook.cursor, news.cursor)):
-            break  # idle subscriptions are read and not written
+            break  # idle subscriptions are read but not written
         if not webhooks.enqueue_batch(database, webhook, news.bodies, news.cursor, news.states, now):
             break  # another process was first
         created += len(news.bodies)
@@ -143,9 +143,9 @@ def _enqueue_news(documents: Documents, database: Database, webhook: Webhook, ma
 
 
 def in_turns(subscribed: Sequence[Webhook]) -> list[Webhook]:
-    """Order subscriptions so that keys take turns, the key served longest ago first.
+    """Order subscriptions so that keys take turns, starting with the key served longest ago.
 
-    `subscribed`: the subscription served longest ago first.
+    `subscribed` starts with the subscription served longest ago.
     """
     by_key: dict[int, list[Webhook]] = {}
     for webhook in subscribed:
@@ -155,9 +155,9 @@ def in_turns(subscribed: Sequence[Webhook]) -> list[Webhook]:
 
 
 def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends: float, counts: Counter[str]) -> None:
-    """Send the oldest message of each; a subscription that has more goes to the end of the line."""
+    """Send the oldest message of each subscription; a subscription with more messages rejoins the end of the queue."""
     active: dict[Future[Attempt], Webhook] = {}
-    taken, counting = defaultdict[int, float](float), threading.Lock()  # seconds of prompt receivers' threads, by key
+    taken, counting = defaultdict[int, float](float), threading.Lock()  # seconds of prompt receivers' threads by key
     with (
         ThreadPoolExecutor(THREADS) as prompt,
         ThreadPoolExecutor(THREADS, "slow") as slow,
@@ -201,19 +201,19 @@ def _deliver(database: Database, send: Send, subscribed: Sequence[Webhook], ends
                     if isinstance(outcome.error, AccountsUnavailable):
                         raise outcome.error
         finally:
-            for future in active:  # whoever ends this waits for what is under way alone
+            for future in active:  # a process that ends this waits only for messages in progress
                 future.cancel()
 
 
 def _claim(database: Database, webhook: Webhook, ends: float) -> Message | None:
-    """Claim a subscription's oldest message, if it can be sent within the round and no other deliverer has it."""
+    """Claim a subscription's oldest message, if the round has time for it and no other process has claimed it."""
     if time.monotonic() + TOTAL_S > ends:
         return None
     return webhooks.claim(database, webhook.id, int(time.time()))
 
 
 def _send(database: Database, send: Send, webhook: Webhook, message: Message) -> Attempt:
-    """Send a claimed message, and record what came of it."""
+    """Send a claimed message and record the outcome."""
     begun = time.monotonic()
     try:
         send(webhook, message, int(time.time()))

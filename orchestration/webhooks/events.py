@@ -1,4 +1,4 @@
-"""Turn the change log and the published documents into webhook messages. Reads only."""
+"""Turn the change log and the published documents into webhook messages, without writing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from warehouse.store import artefact, layout
 from warehouse.store.storage import Storage
 
 ENTRIES = 100
-"""At most so many in one message about changes: some 40 kB."""
+"""Maximum number of entries in a message about changes: some 40 kB."""
 
 
 T = TypeVar("T")
@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The published documents and pages of the change log, each read once a round."""
+    """The published documents and pages of the change log, each read once per round."""
 
     storage: Storage
     lag_s: float
-    """How long after an entry of the change log a worker of the API may still give older rows."""
+    """Seconds for which a worker of the API may return older rows after an entry of the change log."""
     _read: dict[str, Any] = field(default_factory=dict)
     _pages: dict[tuple[str, tuple[str, ...]], ChangePage] = field(default_factory=dict)
 
@@ -51,7 +51,7 @@ class Documents:
         return document
 
     def auctions(self, zone: str, now: int) -> dict[str, dict[str, Any]]:
-        """Return a zone's complete auctions of today and tomorrow by date; none if its files cannot be read."""
+        """Return by date a zone's complete auctions of today and tomorrow; none if its files cannot be read."""
         key = f"auctions of {zone}"
         if key not in self._read:
             self._read[key] = {}
@@ -62,7 +62,7 @@ class Documents:
         return found
 
     def changes(self, cursor: str, zones: tuple[str, ...]) -> ChangePage:
-        """Return a page of the change log, with entries of `zones` (empty: all). Raises UnknownCursor, StorageError."""
+        """Return a page of the change log for `zones` (empty: all). Raises UnknownCursor, StorageError."""
         if (cursor, zones) not in self._pages:
             until, wanted = changes.settled(self.lag_s), ChangeFilter(zones=zones or None)
             self._pages[cursor, zones] = change_log.read(self.storage, cursor, ENTRIES, wanted.fits, until)
@@ -77,11 +77,11 @@ class News:
     cursor: str
     states: dict[str, Any]
     more: bool
-    """Whether the change log goes on behind `cursor`."""
+    """Whether the change log continues after `cursor`."""
 
 
 def news_for(documents: Documents, webhook: Webhook, now: int, market_now: int) -> News:
-    """Return what is new for a subscription. `now`: true time; `market_now`: by which figures are late (EMDS_NOW).
+    """Return a subscription's news. `now` is the real time; `market_now` decides which values are late (EMDS_NOW).
 
     Raises StorageError.
     """
@@ -106,18 +106,18 @@ def news_for(documents: Documents, webhook: Webhook, now: int, market_now: int) 
 
 
 def is_far(cursor: str, later: str) -> bool:
-    """Return whether a cursor lies a segment of the change log before another: reading on from it then costs."""
+    """Return whether two cursors are a segment of the change log apart, so that reading from the first is slow."""
     first, last = (int(each.rpartition("-")[2]) for each in (cursor, later))
     return abs(last - first) >= change_log.SEGMENT
 
 
 def message(event: str, now: int, data: Mapping[str, Any]) -> bytes:
-    """Return a message's body, in the form that Standard Webhooks recommend."""
+    """Return a message's body in the form that Standard Webhooks recommends."""
     return orjson.dumps({"type": event, "timestamp": iso(now), "data": data})
 
 
 def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str, Any]], bool]:
-    """Return the cursor behind one page, its body or none, and whether there is more; or that the cursor is gone."""
+    """Return the cursor after a page, its bodies, and whether more follow; or report that the cursor is gone."""
     try:
         page = documents.changes(webhook.cursor, webhook.zones)
     except UnknownCursor:
@@ -127,7 +127,7 @@ def _changes(documents: Documents, webhook: Webhook) -> tuple[str, list[dict[str
 
 
 _Look = Callable[[Documents, str, float | None, Any, int], tuple[Any, dict[str, Any] | None]]
-"""Documents, zone, threshold, state last reported, the market's now -> state now, and the message's data or None."""
+"""Documents, zone, threshold, last reported state, market's now -> current state, and the message's data or None."""
 
 
 def _beyond(above: bool) -> _Look:
@@ -139,7 +139,7 @@ def _beyond(above: bool) -> _Look:
         if not beyond or known is True:
             return beyond, None
         figure = {"unit": price.unit, "ts": price.ts, "resolution": price.resolution, "source": price.source}
-        # Exact prices are sold; a threshold that always holds would give them away.
+        # Exact prices are sold, and a threshold that is always exceeded would reveal them.
         value = {"value": rounded(price.value, price.unit), "rounded": True}
         return True, {"metric": "price", **value, **figure, "threshold": threshold, **_terms(latest)}
 
@@ -172,7 +172,7 @@ def _stale(documents: Documents, zone: str, _: float | None, known: Any, now: in
 
 
 def _day_ahead(documents: Documents, zone: str, _: float | None, known: Any, now: int) -> tuple[Any, Any]:
-    """Report one day: new, or changed since it was reported. Today's auction is not new to a new subscription."""
+    """Report a day that is new or changed since its report. Today's auction is not news for a new subscription."""
     found = documents.auctions(zone, now)
     digests = {date: sha256(orjson.dumps(auction)).hexdigest()[:16] for date, auction in found.items()}
     today = str(MarketDay.at(now, ZONES[zone].market_tz))

@@ -1,7 +1,7 @@
-"""Posts one signed message to a receiver, within ten seconds, to an address that was checked. Follows no redirect.
+"""Post one signed message to a receiver, within ten seconds, to a checked address. Redirects are not followed.
 
-The name is resolved once, every address of it must be public, and the connection goes to the address that was checked:
-a name that changes its address in between (DNS rebinding) leads nowhere else. Signed as Standard Webhooks
+The name is resolved once, and all its addresses must be public. The connection uses the checked address, so a name that
+changes its address meanwhile (DNS rebinding) has no effect. Messages are signed as Standard Webhooks requires
 (https://www.standardwebhooks.com).
 """
 
@@ -25,19 +25,19 @@ from warehouse.errors import MarketError
 from warehouse.version import __version__
 
 TOTAL_S = 10.0
-"""Name, connection, TLS, request and the head of the answer together."""
+"""Time limit for name resolution, connection, TLS, request and the head of the response together."""
 _LONGEST_HEAD = 65_536
 
 
 class NotDelivered(MarketError):
-    """The receiver did not take the message; the text names no secret and nothing that the receiver wrote."""
+    """The receiver did not accept the message. The text contains no secret and nothing that the receiver sent."""
 
 
 def post(url: str, headers: dict[str, str], body: bytes, private: bool, total_s: float = TOTAL_S) -> None:
-    """Deliver a body; any 2xx counts. Raises NotDelivered. `private`: http and private addresses too, for tests.
+    """Deliver a body; any 2xx counts. Raises NotDelivered. `private` allows http and private addresses, for tests.
 
-    A thread does it, and is left behind when the time is over: `getaddrinfo` has no timeout, and a receiver may drip
-    bytes.
+    A thread sends it and is abandoned after `total_s`: `getaddrinfo` has no timeout, and a receiver may send bytes
+    slowly.
     """
     answer = Future[int]()
 
@@ -59,7 +59,7 @@ def post(url: str, headers: dict[str, str], body: bytes, private: bool, total_s:
 
 
 def signed(secret: str, message: str, body: bytes, at: int) -> dict[str, str]:
-    """Return the headers of a message. `secret`: `whsec_` and base64."""
+    """Return the headers of a message. `secret` is `whsec_` followed by base64."""
     key = base64.b64decode(secret.removeprefix("whsec_"))
     digest = hmac.new(key, f"{message}.{at}.".encode() + body, hashlib.sha256).digest()
     return {
@@ -72,7 +72,7 @@ def signed(secret: str, message: str, body: bytes, at: int) -> dict[str, str]:
 
 
 def _ask(url: str, headers: dict[str, str], body: bytes, private: bool, total_s: float) -> int:
-    """Return the status that a receiver answers."""
+    """Return the status of a receiver's response."""
     ends = time.monotonic() + total_s
     parts = urlsplit(url)
     if parts.scheme != "https" and not (private and parts.scheme == "http"):
@@ -87,14 +87,14 @@ def _ask(url: str, headers: dict[str, str], body: bytes, private: bool, total_s:
             connection.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
         with connection.sock as connected:
             if time.monotonic() > ends:
-                raise TimeoutError  # the message counts as failed already, and comes again in its turn
+                raise TimeoutError  # the message already counts as failed, and is sent again in its turn
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
             connection.request("POST", target, body, {**headers, "Connection": "close"})
             return _status(connected)
 
 
 def _address(host: str, port: int, private: bool) -> str:
-    """Return the first address of a name, if all may be connected to. Raises NotDelivered."""
+    """Return the first address of a name, if all its addresses may be connected to. Raises NotDelivered."""
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
     except (OSError, UnicodeError):
@@ -108,7 +108,7 @@ def _address(host: str, port: int, private: bool) -> str:
 
 
 def _status(connected: socket.socket) -> int:
-    """Return the status of the final answer once its head has come, behind interim ones: http.client ends at a 103."""
+    """Return the final status once its head has arrived, after interim responses: http.client stops at a 103."""
     status = 0
     with connected.makefile("rb") as stream:
         while status < 200:

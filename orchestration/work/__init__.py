@@ -1,1 +1,1 @@
-"""What verbs and jobs do: ingest, backfill, rebuild, verify, copy."""
+"""Implement the work of verbs and jobs: ingest, backfill, rebuild, verify, copy."""

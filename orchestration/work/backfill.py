@@ -1,7 +1,7 @@
 """Plan and run an ingest or backfill without a daemon: market days of feeds, in runs of a month.
 
-One worker process runs one source's tasks at a time, for a publisher's pace is one for all. A run that was stopped is
-run again: days that are held change nothing, and `--missing` leaves out those that are whole.
+One worker process at a time runs a source's tasks, since a publisher's rate limit applies to all of them. A stopped
+command can be run again: stored days change nothing, and `--missing` leaves out complete days.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from warehouse.market.feeds import Feed
 
 WORKERS = 2
 EXAMPLE_ZONE = "GB"
-"""The zone that the examples of README and docs name."""
+"""The zone that the examples of README and docs use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run: market days of one feed (of a yearly feed, the first day of each year)."""
+    """A run: market days of one feed (for a yearly feed, the first day of each year)."""
 
     feed: str
     days: tuple[date, ...]
@@ -46,9 +46,10 @@ class Task:
 
 
 def chosen(codes: Collection[str] = (), ids: Collection[str] = ()) -> list[Feed]:
-    """Return the feeds that a command names by source and id, all by default, best ranks first.
+    """Return the feeds that a command selects by source and ID, all by default, best ranks first.
 
-    Served rows are then resolved once. Raises KeyError for the first name that no source, or no feed of these has.
+    Served rows are then resolved once. Raises KeyError for the first name that is not a source or a feed of these
+    sources.
     """
     known = sources()
     for code in codes:
@@ -64,9 +65,8 @@ def chosen(codes: Collection[str] = (), ids: Collection[str] = ()) -> list[Feed]
 def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int | None = None) -> list[Task]:
     """Plan runs over `first..last`, or over the last `days` days and the days published ahead.
 
-    Yearly partitions that overlap the span are included whole.
-
-    Days before a feed's first and days not yet published are left out.
+    Yearly partitions that overlap the range are included completely. Days before a feed's first day and days not yet
+    published are left out.
     """
     tasks = []
     for feed in feeds:
@@ -79,7 +79,7 @@ def plan(feeds: Iterable[Feed], first: date | None, last: date | None, days: int
 
 
 def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str]:
-    """Return a line for each feed that begins after the first day asked for: nobody answers for the days before."""
+    """Return a line for each feed that starts after the first requested day, since earlier days cannot be fetched."""
     lines = []
     for feed in feeds:
         until = min(last or feed.since, feed.since - timedelta(days=1))
@@ -90,9 +90,9 @@ def too_early(feeds: Iterable[Feed], first: date, last: date | None) -> list[str
 
 
 def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
-    """Cut days into a task a calendar month: a month file is written once, a publisher's monthly file fetched once.
+    """Split days into a task per calendar month, so that a monthly file is written once, and fetched once.
 
-    For a yearly feed: one task over the years that they lie in.
+    For a yearly feed, return one task over the years of the days.
     """
     if feed.yearly:
         years = sorted({day.year for day in days})
@@ -102,15 +102,15 @@ def monthly_tasks(feed: Feed, days: Iterable[date]) -> list[Task]:
 
 
 def days_of(task: Task) -> list[MarketDay]:
-    """Return the market days that a task asks for, in its feed's time zone."""
+    """Return the market days of a task, in its feed's time zone."""
     tz = feed_of(task.feed).tz
     return [MarketDay(day, tz) for day in task.days]
 
 
 def estimate(tasks: Iterable[Task]) -> Iterator[str]:
-    """Yield a line a feed: days within reach, requests known now, and the least seconds at its pace; ask nobody.
+    """Yield a line per feed: days in range, known requests, and the least seconds at its rate limit; fetch nothing.
 
-    Listings lead to further requests, which are not counted.
+    Further requests that listings lead to are not counted.
     """
     now = clock.now()
     for name, own in groupby(tasks, key=lambda task: task.feed):
@@ -126,7 +126,7 @@ def estimate(tasks: Iterable[Task]) -> Iterator[str]:
 
 
 def _expected_rows(task: Task) -> int:
-    """Return about how many rows a task brings."""
+    """Return the approximate number of rows of a task."""
     feed = feed_of(task.feed)
     return len(task.days) * max(1, DAY // RESOLUTIONS[feed.resolution]) * len(feed.zones) * len(feed.metrics)
 
@@ -134,8 +134,8 @@ def _expected_rows(task: Task) -> int:
 def queues_in_order(tasks: Iterable[Task]) -> list[list[Task]]:
     """Return the tasks of each source in the order in which sources start.
 
-    Sources of EXAMPLE_ZONE start first, so that the examples of README and docs work early in a first fill. Of the
-    others the source with the most rows starts first, since it would end last.
+    Sources of EXAMPLE_ZONE start first, so that the examples of README and docs work early in a first fill. The other
+    sources start by number of rows, the largest first, since it would end last.
     """
     queues: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -151,10 +151,10 @@ def queues_in_order(tasks: Iterable[Task]) -> list[list[Task]]:
 def run(
     tasks: Sequence[Task], from_raw: bool = False, workers: int = WORKERS
 ) -> Generator[tuple[Task, RunReport], None, None]:
-    """Run the tasks, `workers` sources at once in processes of their own; yield each report as it comes.
+    """Run the tasks, `workers` sources at once in separate processes, and yield each report as it arrives.
 
-    `from_raw`: parse the raw archive, without the network. A source stays in one process at a time: in two each would
-    only wait for the other's turns. If a process dies, the days of the tasks that are left fail; run the command again.
+    `from_raw` parses the raw archive without the network. A source uses one process at a time: a second process would
+    only wait for a rate-limit slot. If a process dies, the days of the remaining tasks fail; run the command again.
     """
     waiting = queues_in_order(tasks)
     if workers == 1 or len(waiting) == 1:
@@ -181,12 +181,12 @@ def run(
 
 
 def worker_pool(workers: int) -> ProcessPoolExecutor:
-    """Return a pool whose processes end with this one, however that ends."""
+    """Return a pool whose processes end with this process, however it ends."""
     return ProcessPoolExecutor(workers, mp_context=get_context("forkserver"), initializer=_end_with_parent)
 
 
 def _end_with_parent() -> None:
-    """End this worker when the process that started it ends; it would go on alone."""
+    """End this worker when the process that started it ends; otherwise it would continue."""
     parent = parent_process()
     assert parent is not None
 
@@ -199,7 +199,7 @@ def _end_with_parent() -> None:
 
 @cache
 def _worker_context() -> PipelineContext:
-    """Open one context a worker process."""
+    """Open one context per worker process."""
     return open_context()
 
 
@@ -208,7 +208,7 @@ def _run_in_worker(task: Task, from_raw: bool) -> RunReport:
 
 
 def _run(pipeline: PipelineContext, task: Task, from_raw: bool) -> RunReport:
-    """Run one task. Whatever it raises fails its days and is logged; the other tasks go on."""
+    """Run a task. Any exception fails its days and is logged; the other tasks continue."""
     with logged(task.name) as attempt:
         return (reparse_days if from_raw else ingest_days)(pipeline, feed_of(task.feed), days_of(task))
     return _failed(task, attempt.failure)

@@ -1,4 +1,4 @@
-"""Run what the verbs that ingest share: tasks, Dagster's events, publication, the report."""
+"""Run the steps that ingesting verbs share: tasks, Dagster's events, publication, the report."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _ROW = "{:28} {:>5} {:>8} {:>7} {:>7} {:>6} {:>9} {:>9} {:>11}"
 
 
 def run(tasks: Sequence[Task], from_raw: bool = False, history: bool = False) -> int:
-    """Run every task, whatever fails; return the exit code (1: a day failed).
+    """Run every task, whatever fails, and return the exit code (1: a day failed).
 
-    `from_raw`: from the raw archive. `history`: the days are old ones, so that the publishers are measured anew.
+    `from_raw` reads the raw archive. `history` states that the days are old, so that the publishers are measured again.
     """
     pipeline = open_context()
     with closing(backfill.run(tasks, from_raw)) as runs:  # so that its processes end before an error is reported
@@ -40,10 +40,10 @@ def run(tasks: Sequence[Task], from_raw: bool = False, history: bool = False) ->
 def conclude(
     pipeline: PipelineContext, tasks: Sequence[Task], runs: Iterable[tuple[Task, RunReport]], history: bool = False
 ) -> tuple[list[RunReport], list[str]]:
-    """Record runs in Dagster as they come, publish, and print the report; return the reports, and what failed besides.
+    """Record runs in Dagster, publish, and print the report. Return the reports and further failures.
 
-    In a first fill each source is published as soon as its tasks are done, so that its zones are served early. Raises
-    StorageError if the disk is nearly full.
+    In a first fill, each source is published as soon as its tasks are complete, so that its zones are served early.
+    Raises StorageError if the disk is nearly full.
     """
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     reports = list[RunReport]()
@@ -67,12 +67,12 @@ def conclude(
     with logged("retention of answers"):
         retention.prune_answers(pipeline)
     print(end_report(reports))
-    failures += _publish_files(settings.text(os.environ, "EMDS_PUBLISH_TO"))  # without a daemon nobody else does
+    failures += _publish_files(settings.text(os.environ, "EMDS_PUBLISH_TO"))  # only the daemon would do it otherwise
     return reports, failures
 
 
 def end_report(done: Iterable[RunReport]) -> str:
-    """Return the counts of each feed, and what failed."""
+    """Return the counts of each feed, and the failures."""
     per_feed: dict[str, list[RunReport]] = defaultdict(list)
     for report in done:
         per_feed[report.feed].append(report)
@@ -95,9 +95,9 @@ def end_report(done: Iterable[RunReport]) -> str:
 
 
 def _by_cause(reports: Iterable[RunReport], status: str, word: str) -> Iterator[str]:
-    """Yield a line for each publisher and cause of days with this status; of each publisher the most frequent causes.
+    """Yield a line for each publisher's most frequent causes of days with this status.
 
-    A single day is named, several are counted: without a network, all days of a publisher have one cause.
+    A single day is named; several days are counted: without a network, all days of a publisher have one cause.
     """
     sources: dict[str, dict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
     for report in reports:
@@ -115,13 +115,12 @@ def _by_cause(reports: Iterable[RunReport], status: str, word: str) -> Iterator[
 
 
 def published(to: str | None = None) -> int:
-    """Publish every document again and make the marts that are out of date.
+    """Publish every document again and rebuild the outdated marts.
 
-    Then put the documents as files `to` a folder or bucket (default: EMDS_PUBLISH_TO).
-
-    Return 1 where one could not be published, which is listed.
+    Then write the documents as files `to` a folder or bucket (default: EMDS_PUBLISH_TO). Return 1, after listing the
+    failures, if any could not be published.
     """
-    from orchestration.jobs import materialise  # here: it loads every definition
+    from orchestration.jobs import materialise  # here, since it loads every definition
 
     pipeline = open_context()
     failures = [*refresh_all(pipeline), *measure_publishers(pipeline)]
@@ -131,11 +130,11 @@ def published(to: str | None = None) -> int:
 
 
 def _publish_files(address: str) -> list[str]:
-    """Put the free documents as files at an address, where there is one, and say so; return a line a failure."""
+    """Write the free documents as files to `address` if it is set, and report it; return a line per failure."""
     if not address:
         return []
     place = address.partition("?")[0]
-    with logged(f"files to {place}") as attempt:  # whatever goes wrong with them, the rows are stored and reported
+    with logged(f"files to {place}") as attempt:  # if the files fail, the rows are still stored and reported
         from orchestration.static_side.publish import publish_now
 
         done = publish_now(address)
@@ -146,7 +145,7 @@ def _publish_files(address: str) -> list[str]:
 
 
 def list_unpublished(failures: Sequence[str]) -> int:
-    """List what could not be published; return the exit code."""
+    """List what could not be published, and return the exit code."""
     for line in failures:
         sys.stderr.write(f"emds: not published: {line}\n")
     return 1 if failures else 0

@@ -1,7 +1,8 @@
-"""`emds copy FROM TO`: copy a whole warehouse from a folder or bucket to an empty one.
+"""Copy a whole warehouse from a folder or bucket to an empty one: `emds copy FROM TO`.
 
-Everything keeps its bytes and versions, so that both serve the same answers. The mode comes last: a copy that was
-killed is no warehouse yet, and goes on where it stopped. Accounts, Dagster's storage and logs are no part of it.
+Every file keeps its bytes and version, so that both warehouses serve the same responses. The mode is copied last: until
+then, a killed copy is not a warehouse, and the next copy continues it. Accounts, Dagster's storage and logs are not
+copied.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from warehouse.store.storage import Storage
 
 _AT_ONCE = 8
 _MOST_PASSES = 5
-"""A pass that a fold came into is done again; `emds verify` names a history that is gone at the source too."""
+"""A pass that a merge interrupted is repeated; `emds verify` names a history that the source lacks too."""
 _FIRST = (layout.PRUNED, layout.FIRST_DAYS, layout.ZONES)
 
 
 def copy(source: Storage, target: Storage) -> tuple[int, int]:
-    """Copy what the target lacks; return how many files the source has and how many were copied now.
+    """Copy what the target lacks; return the number of files at the source and the number copied now.
 
-    Raises StorageError where there is no warehouse of this release at the source, where the target holds one already,
-    and where a file cannot be copied.
+    Raises StorageError if the source has no warehouse of this release, if the target contains one already, or if a file
+    cannot be copied.
     """
     if modes.get(source) is None:
         raise StorageError(f"{source} does not contain a warehouse")
@@ -36,7 +37,7 @@ def copy(source: Storage, target: Storage) -> tuple[int, int]:
         for _ in range(_MOST_PASSES):
             files = moved = 0
             first = [key for key in _FIRST if source.stat(key) is not None]
-            for keys in (first, *map(source.keys, layout.KEPT)):  # histories before the files that name them
+            for keys in (first, *map(source.keys, layout.KEPT)):  # histories before the files that refer to them
                 files += len(keys)
                 moved += sum(pool.map(partial(_copy, source, target), keys))
             copied += moved
@@ -46,7 +47,7 @@ def copy(source: Storage, target: Storage) -> tuple[int, int]:
 
 
 def _copy(source: Storage, target: Storage, key: str) -> bool:
-    """Copy one file with its version; return False where the target has it, or the source no longer has it."""
+    """Copy a file with its version; return False if the target has it or the source no longer has it."""
     identity, there = source.stat(key), target.stat(key)
     if identity is None or (there is not None and there[:2] == identity[:2]):
         return False
@@ -57,16 +58,16 @@ def _copy(source: Storage, target: Storage, key: str) -> bool:
 
 
 def _lacks_history(target: Storage, key: str) -> bool:
-    """Whether a fold came between the copies of a month's history and of the file that names it."""
+    """Return whether a merge happened between the copies of a month's history and of the file that refers to it."""
     try:
         past = monthfile.past(target, key) if layout.is_month_file(key) else None
-    except StorageError:  # damaged as it is at the source
+    except StorageError:  # damaged at the source too
         return False
     return past is not None and past.history is not None and target.stat(past.history) is None
 
 
 def main(first: str, second: str, local: str) -> int:
-    """Copy, print what was done, and return the exit code."""
+    """Copy, print the result, and return the exit code."""
     places = [home.parse(text, local) for text in (first, second)]
     source, target = (place.open() for place in places)
     if modes.get(source) is not None:

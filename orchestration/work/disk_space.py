@@ -1,4 +1,4 @@
-"""Refuse work on a disk that is nearly full: one sentence in place of every write that would fail."""
+"""Refuse work on a disk that is nearly full, with one error instead of a failure per write."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from warehouse.errors import StorageError
 
 LEAST_BYTES = 100_000_000
-"""Free bytes with which a command starts its next run; Dagster's SQLite files and the documents need some of them."""
+"""Free bytes that a command needs to start its next run; Dagster's SQLite files and the documents use some of them."""
 
 
 def require_space(folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""The pipeline's settings, read from the environment and checked at once, and the context that they open.
+"""Read and check the pipeline's settings from the environment, and open the context that they describe.
 
-A context is a warehouse, its mode, and the transport to the publishers. See `api.settings` too.
+A context is a warehouse, its mode, and the transport to the publishers. See also `api.settings`.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from warehouse.store.storage import Folder, Storage
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """Everything that ingest and Dagster need to know of the environment, but for publishers' credentials."""
+    """The settings that ingest and Dagster need, except publishers' credentials."""
 
     home: Home
     """EMDS_HOME with EMDS_LOCAL_DIR, absolute."""
     feeds: str | None
     """EMDS_FEEDS: the mode that an empty warehouse takes; None for its own."""
     rights: frozenset[str]
-    """EMDS_REDISTRIBUTABLE_SOURCES: sources whose figures the owner may pass on, by written permission."""
+    """EMDS_REDISTRIBUTABLE_SOURCES: sources whose data the operator may redistribute, by written permission."""
     since: date | None
-    """EMDS_START_DATE: the first market day of partitions and of the first fill; None where it is not set."""
+    """EMDS_START_DATE: the first market day of partitions and of the first fill; None if it is not set."""
     contact: str
     """EMDS_CONTACT."""
     raw_retention_days: int
-    """EMDS_RAW_RETENTION_DAYS: days of which every kept answer stays."""
+    """EMDS_RAW_RETENTION_DAYS: number of days for which every raw response is kept."""
     alert_webhook: str = field(repr=False)
-    """EMDS_ALERT_WEBHOOK; empty for none."""
+    """EMDS_ALERT_WEBHOOK; empty if it is not set."""
     dagster_postgres_url: str = field(repr=False)
     """EMDS_DAGSTER_POSTGRES_URL, for psycopg2; empty for SQLite."""
     run_image: str
-    """EMDS_RUN_IMAGE: the image of runs in containers of their own; empty where runs are processes."""
+    """EMDS_RUN_IMAGE: the image of runs in containers of their own; empty if runs are processes."""
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> PipelineSettings:
@@ -84,7 +84,7 @@ class PipelineSettings:
 
 
 def _postgres(address: str) -> str:
-    """Return the address for psycopg2, which dagster-postgres brings; SQLAlchemy 2.1 has another default driver."""
+    """Return the URL for psycopg2, which dagster-postgres installs; SQLAlchemy 2.1 has another default driver."""
     scheme, _, rest = address.partition("://")
     if not address:
         return ""
@@ -101,10 +101,10 @@ def opened(environ: Mapping[str, str]) -> Storage:
 def open_context(
     environ: Mapping[str, str] = os.environ, recordings: Path | None = None, adds_zones: bool = True
 ) -> PipelineContext:
-    """Open the context of this environment. `recordings` (a folder with a MANIFEST) makes an empty warehouse recorded.
+    """Open the context of this environment. `recordings`, a folder with a MANIFEST, makes an empty warehouse recorded.
 
-    Chooses and writes the mode and the zones of an empty warehouse. `adds_zones`: whether a filled one takes the zones
-    that it does not cover yet. Raises StorageError.
+    Chooses and writes the mode and the zones of an empty warehouse. If `adds_zones`, an existing warehouse takes the
+    zones that it does not cover yet. Raises StorageError.
     """
     settings = PipelineSettings.from_environ(environ)
     if recordings:
@@ -124,7 +124,7 @@ def open_context(
 
 
 def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
-    """Open it for a verb that only reports: an empty warehouse takes no mode and no version. Raises StorageError."""
+    """Open the context for a verb that only reports: an empty warehouse stays unchanged. Raises StorageError."""
     settings = PipelineSettings.from_environ(environ)
     storage = settings.home.open()
     modes.check_release(storage)
@@ -133,7 +133,7 @@ def open_unclaimed(environ: Mapping[str, str] = os.environ) -> PipelineContext:
 
 
 def open_scratch(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
-    """Open a warehouse of its own in this folder, over the same publishers and rate_limits. Raises StorageError."""
+    """Open a separate warehouse in `folder`, with the same publishers and rate_limits. Raises StorageError."""
     storage = Folder(folder)
     modes.ensure(storage, mode)
     return _context(os.environ, settings, storage, mode, None)
@@ -156,7 +156,7 @@ def _context(
 
 
 def configured(environ: Mapping[str, str], mode: str) -> frozenset[str]:
-    """Return the sources whose credentials are set; all of them where no publisher is asked."""
+    """Return the sources whose credentials are set, or all sources if the mode does not fetch from publishers."""
     return frozenset(
         s.code for s in sources().values() if mode != "live" or all(environ.get(name) for name in s.required_env)
     )
@@ -167,8 +167,8 @@ def _session(mode: str, environ: Mapping[str, str], settings: PipelineSettings, 
     if mode == "live":
         from assets.fetch.https import Live
 
-        # With Dagster on PostgreSQL one partitioned run of a publisher goes at once on all machines, and `live` is
-        # another: each keeps half of the limit.
+        # With Dagster on PostgreSQL, one partitioned run of a publisher and one `live` run are in progress at once on
+        # all machines. Each uses half of the rate limit.
         share, local = 0.5 if settings.dagster_postgres_url else 1.0, settings.home.local
         rate_limits = RateLimits(local / layout.RATE_LIMITS if local.is_dir() else None, share=share)
         return Session(Live(contact=settings.contact), environ, rate_limits=rate_limits)

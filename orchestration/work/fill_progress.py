@@ -1,4 +1,4 @@
-"""What a first fill makes public while it runs: the zones of each publisher that is done, and the progress of all."""
+"""Publish progress during a first fill: the zones of each completed publisher, and the progress of all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from warehouse.store import layout
 
 
 class FirstFill:
-    """Counts the runs of a first fill and publishes what they bring: a run is a month of one feed."""
+    """Counts the runs of a first fill and publishes their data; a run is a month of one feed."""
 
     def __init__(self, pipeline: PipelineContext, tasks: Sequence[Task]) -> None:
         self._pipeline = pipeline
@@ -27,7 +27,7 @@ class FirstFill:
         self._note()
 
     def add(self, task: Task) -> None:
-        """Count a run that has ended; publish the zones of its publisher if it was the last of these runs."""
+        """Count a run that has ended; publish the zones of its publisher if this was its last run."""
         source = _source(task)
         self._runs_left[source] -= 1
         self._left.subtract(feed(task.feed).zones)
@@ -49,7 +49,7 @@ class FirstFill:
 
 
 def is_first_fill(pipeline: PipelineContext) -> bool:
-    """Return whether no fill has ended here: the publishers are measured at the end of one."""
+    """Return whether no fill has ended here; publishers are measured when a fill ends."""
     return pipeline.storage.stat(layout.published(layout.PUBLISHERS)) is None
 
 

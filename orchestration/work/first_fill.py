@@ -1,4 +1,4 @@
-"""`emds fill`, and the first start of `emds up`: history, then every document; later starts only publish."""
+"""Fetch history and publish every document, for `emds fill` and the first start of `emds up`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from warehouse.bookkeeping import logged
 
 
 def fill(days: int, recordings: Path | None) -> None:
-    """Fetch history and publish at the first start of `emds up`; only publish at later ones.
+    """Fetch history and publish at the first start of `emds up`; only publish at later starts.
 
-    The publishers are measured last: where that document is missing, a first start was killed, and this one asks for
-    the days that are not whole. Raises MarketError where our own files fail.
+    The publishers are measured last. If that document is missing, a first start was killed, and this start fetches the
+    incomplete days. Raises MarketError if local files fail.
     """
-    from orchestration.jobs import ended_runs, materialise  # here: it loads every definition
+    from orchestration.jobs import ended_runs, materialise  # here, since it loads every definition
 
     pipeline = open_context(recordings=recordings)
     instance = recording.instance(pipeline.storage.local)

@@ -1,4 +1,4 @@
-"""`emds gaps`: intervals that a feed owes by its own calendar and has not given, by feed and day."""
+"""Find gaps for `emds gaps`: intervals that a feed was due to publish by its calendar but did not, by feed and day."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from warehouse.rows.forecasts import instants
 from warehouse.rows.schema import Rows, SeriesKey
 
 BACK_DAYS = 10
-"""Older holes wait for `emds backfill --missing`: a publisher that left them so long is not asked every day."""
+"""Older gaps need `emds backfill --missing`: the daily job does not fetch days that old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Intervals missing in one market day of one series of a feed."""
+    """A gap: intervals missing in one market day of one series of a feed."""
 
     feed: Feed
     zone: str
@@ -38,9 +38,9 @@ class Hole:
 
 
 def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> tuple[list[Hole], list[str]]:
-    """Holes of the last `days` market days and of what is due of today. Feeds without credentials have none.
+    """Return the gaps of the last `days` market days and of today's due part. Feeds without credentials have none.
 
-    Also a line for each zone and metric whose files cannot be read: of these no holes are known.
+    Also return a line for each zone and metric whose files cannot be read; their gaps are unknown.
     """
     unreadable, holes, now = list[str](), list[Hole](), clock.now()
     for feed in (feed for feed in feeds if feed.source in pipeline.configured and not feed.yearly):
@@ -60,9 +60,9 @@ def find(pipeline: PipelineContext, feeds: Sequence[Feed], days: int) -> tuple[l
 def _rows_of(
     pipeline: PipelineContext, feed: Feed, span: Sequence[MarketDay], unreadable: list[str]
 ) -> tuple[Rows, set[coverage.Pair]]:
-    """The feed's live rows, served or not; empty readings for a series of which it has given nothing.
+    """Return the feed's live rows, served or not; series without data have empty readings.
 
-    Also the zones and metrics whose files cannot be read.
+    Also return the zones and metrics whose files cannot be read.
     """
     rows, unknown = Rows(), set[coverage.Pair]()
     if not span:
@@ -83,10 +83,10 @@ def _rows_of(
 
 
 def to_fill(pipeline: PipelineContext) -> list[Task]:
-    """Return the days with holes that no schedule asks for any more, up to BACK_DAYS back, feed by feed.
+    """Return the days with gaps that no schedule fetches any more, up to BACK_DAYS ago, feed by feed.
 
-    A feed that never gave a row has no outage, and days before its first partition are no holes: their history comes
-    by `emds backfill`.
+    A feed that never delivered a row has no outage, and days before its first partition are not gaps: `emds backfill`
+    fetches their history.
     """
     now, firsts, tasks = clock.now(), first_days.load(pipeline.storage), list[Task]()
     for source in (source for code, source in pipeline.sources.items() if code in pipeline.configured):
@@ -100,7 +100,7 @@ def to_fill(pipeline: PipelineContext) -> list[Task]:
 
 
 def without_whole_days(pipeline: PipelineContext, tasks: Sequence[Task]) -> list[Task]:
-    """The tasks less the days of which all is held that is due by now; of a running day, something is held."""
+    """Return the tasks without the days whose due data is stored; for the current day, some stored data suffices."""
     return [task for asked in tasks for task in monthly_tasks(feed_of(asked.feed), _open_days(pipeline, asked))]
 
 
@@ -120,7 +120,7 @@ def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
 
 
 def describe(holes: Sequence[Hole]) -> Iterator[str]:
-    """One line a hole, then the count."""
+    """Yield a line per gap, then the count."""
     for h in holes:
         span = f"from {iso(h.start)} to {iso(h.end)}"
         yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals {span}"

@@ -1,9 +1,9 @@
-"""`emds probe` and `emds record FOLDER`: a first meeting with publishers.
+"""Test the connection to publishers, for `emds probe` and `emds record FOLDER`.
 
-Each feed is ingested into a scratch folder for a past day and today: a line a feed and day as it ends, the failures
-again at the end (docs/operating.md says what each usually means). A recording keeps the answers for `emds replay`,
-tests and bug reports: a MANIFEST.json as `assets.fetch.recorded` reads it, and one file an answer. The session replaces
-secrets before a body is kept.
+Each feed is ingested into a scratch folder for a past day and today. The output is a line per feed and day as it ends,
+then the failures again (docs/operating.md explains them). A recording keeps the responses for `emds replay`, tests and
+bug reports: one file per response and a MANIFEST.json for `assets.fetch.recorded`. The session replaces secrets before
+a body is kept.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def mode_of(settings: PipelineSettings) -> str:
 
 
 def probe(feeds: Sequence[Feed], day: date | None, folder: Path | None = None) -> int:
-    """Print a line a feed and day, then what failed; return 1 where a day did. Raises StorageError.
+    """Print a line per feed and day, then the failures; return 1 if a day failed. Raises StorageError.
 
-    `folder`: where the last answer to each question is kept.
+    If `folder` is given, it receives the last response to each request.
     """
     settings = PipelineSettings.from_environ(os.environ)
     mode = mode_of(settings)
@@ -66,7 +66,7 @@ def probe(feeds: Sequence[Feed], day: date | None, folder: Path | None = None) -
         with TemporaryDirectory(prefix="emds-") as scratch:
             try:
                 return _conclude(_meet(settings, Path(scratch), mode, feeds, day), mode)
-            finally:  # a recording that is stopped is a recording too
+            finally:  # a stopped recording is kept too
                 if folder is not None:
                     _record(folder, Path(scratch), feeds, mode)
     except OSError as error:
@@ -76,7 +76,7 @@ def probe(feeds: Sequence[Feed], day: date | None, folder: Path | None = None) -
 def _meet(
     settings: PipelineSettings, scratch: Path, mode: str, feeds: Sequence[Feed], day: date | None
 ) -> list[RunReport]:
-    """Ask each feed; `scratch` holds a warehouse a source afterwards."""
+    """Fetch each feed; afterwards, `scratch` contains one warehouse per source."""
     by_source: dict[str, list[Feed]] = defaultdict(list)
     for feed in feeds:
         by_source[feed.source].append(feed)
@@ -92,7 +92,7 @@ def _meet(
                     sys.stdout.flush()
         return reports
 
-    # One thread a source: the slowest publisher sets the time, and no host is asked from two sides.
+    # One thread per source: the slowest publisher sets the time, and a host receives requests from one thread only.
     with ThreadPoolExecutor(max(1, len(by_source))) as pool:
         try:
             return [report for of_source in pool.map(meet_source, by_source) for report in of_source]
@@ -101,7 +101,7 @@ def _meet(
 
 
 def past_day(feed: Feed, now: int) -> MarketDay | None:
-    """Return the newest past market day of which everything must be out; None where the feed reaches to no such day."""
+    """Return the newest past market day that must be published completely; None if it is out of the feed's range."""
     today = clock.local_date(now, feed.tz)
     if feed.yearly:
         return MarketDay(date(today.year - 1, 1, 1), feed.tz)
@@ -111,7 +111,7 @@ def past_day(feed: Feed, now: int) -> MarketDay | None:
 
 
 def days_of(feed: Feed, now: int, wanted: date | None) -> list[MarketDay]:
-    """Return a past day (that asked for, if any) and today; of a yearly feed their years."""
+    """Return the `wanted` day, or else a past day, and today; for a yearly feed, their years."""
     past = past_day(feed, now) if wanted is None else MarketDay(wanted, feed.tz)
     days = [day.day for day in (past, MarketDay.at(now, feed.tz)) if day is not None]
     firsts = (date(day.year, 1, 1) if feed.yearly else day for day in days)
@@ -119,7 +119,7 @@ def days_of(feed: Feed, now: int, wanted: date | None) -> list[MarketDay]:
 
 
 def _conclude(reports: Sequence[RunReport], mode: str) -> int:
-    """Print the failures again, and how many days ended how."""
+    """Print the failures again, and the number of days by status."""
     days = [(report.feed, day) for report in reports for day in report.days]
     failed = [(feed, day) for feed, day in days if day.status in ("failed", "missing")]
     for feed, day in failed:
@@ -131,7 +131,7 @@ def _conclude(reports: Sequence[RunReport], mode: str) -> int:
 
 
 def _line(report: RunReport) -> str:
-    """One line: what was asked, what came, what is odd."""
+    """Return one line: the request, the received data, and anything unusual."""
     day = report.days[0]
     odd = [finding for finding in report.findings if finding.severity != "note"]
     parts = [
@@ -145,7 +145,7 @@ def _line(report: RunReport) -> str:
 
 
 def _record(folder: Path, scratch: Path, feeds: Sequence[Feed], mode: str) -> None:
-    """Write the kept bodies of the scratch warehouses as recordings, the manifest last."""
+    """Write the raw responses of the scratch warehouses as recordings, the manifest last."""
     entries = []
     for feed in feeds:
         last = {answer.request: answer for answer in raw.find(Folder(scratch / feed.source), feed.id)}
@@ -160,7 +160,7 @@ def _record(folder: Path, scratch: Path, feeds: Sequence[Feed], mode: str) -> No
 
 
 def _name(request: Request, number: int) -> str:
-    """`lmp_rt_2026-11-20_003.json`."""
+    """Return a file name such as `lmp_rt_2026-11-20_003.json`."""
     product, first = request.feed.partition(".")[2], str(request.days[0]) if request.days else ""
     places = (re.sub(r"[^A-Za-z0-9-]+", "-", text).strip("-") for text in (request.zone or "", request.part))
     return "_".join(filter(None, (product, first, f"{number:03d}", *places))) + f".{request.ext}"
@@ -184,6 +184,6 @@ def _manifest_entry(file: str, answer: raw.RawBody, mode: str) -> dict[str, Any]
 
 
 def _day(days: Sequence[date]) -> str | None:
-    """The days of a request as a manifest can state them: one day, else their month or year, else none."""
+    """Return the days of a request as a manifest can state them: their common day, month or year, else None."""
     texts = [str(day) for day in days]
     return next((texts[0][:length] for length in (10, 7, 4) if len({text[:length] for text in texts}) == 1), None)

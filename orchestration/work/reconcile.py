@@ -1,7 +1,4 @@
-"""`emds reconcile`: every transfer to the receiver held against the ledger.
-
-The asset `accounts/payments` runs it too.
-"""
+"""Compare every transfer to the receiver with the ledger, for `emds reconcile` and the asset `accounts/payments`."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ from warehouse.errors import MarketError
 
 
 class NotReconciled(MarketError):
-    """The node did not answer; nothing is lost, the next run reads the same blocks."""
+    """The node did not respond. Nothing is lost: the next run reads the same blocks."""
 
 
 def counts() -> dict[str, int] | None:
-    """What came of reading the chain, by name; None where no payments are taken.
+    """Return the counts from reading the chain, by name; None if payments are disabled.
 
     Raises NotReconciled, AccountsUnavailable.
     """

@@ -1,4 +1,4 @@
-"""`emds rebuild` and `emds replay FOLDER`: rows again from answers that were kept, or recorded with a MANIFEST."""
+"""Recreate rows from the raw archive or from recordings with a MANIFEST: `emds rebuild` and `emds replay FOLDER`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from warehouse.store import layout
 
 
 def rebuild(feeds: Sequence[Feed], first: date | None, last: date | None) -> int:
-    """Make months again of which no file is left, apply the ranks and rights of now, and parse what is kept."""
+    """Rebuild absent months, apply the current ranks and permissions, and parse the raw archive."""
     pipeline = open_context()
     tasks = plan(pipeline, feeds, first, last)
     absent = rebuild_absent(pipeline, tasks)
@@ -42,7 +42,7 @@ def rebuild(feeds: Sequence[Feed], first: date | None, last: date | None) -> int
 
 
 def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, last: date | None) -> list[Task]:
-    """Runs over the market days that kept bodies of these feeds answer for."""
+    """Return runs over the market days for which the raw archive has responses of these feeds."""
     tasks = []
     for feed in feeds:
         asked = {d for stored in raw.find(pipeline.storage, feed.id, first, last) for d in stored.request.days}
@@ -53,7 +53,7 @@ def plan(pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, l
 
 
 def rebuild_absent(pipeline: PipelineContext, tasks: Sequence[Task]) -> int:
-    """Make the months of which nothing is served again, body by body, so that `as_of` holds; return how many."""
+    """Rebuild months without a served file, response by response, so that `as_of` holds; return their number."""
     places = set[Month]()
     for task in tasks:
         feed, days = feed_of(task.feed), days_of(task)
@@ -68,13 +68,13 @@ def rebuild_absent(pipeline: PipelineContext, tasks: Sequence[Task]) -> int:
 def resolve(
     pipeline: PipelineContext, feeds: Sequence[Feed], first: date | None, last: date | None
 ) -> tuple[int, list[str]]:
-    """Resolve the month files of these feeds' zones, from one day to another, by the ranks and rights of now.
+    """Resolve the monthly files of these feeds' zones from `first` to `last`, by the current ranks and permissions.
 
-    Returns how many changed, and a line for each unreadable one.
+    Return the number of changed files, and a line for each unreadable file.
     """
     changed, unreadable = 0, []
     zones = {zone for feed in feeds for zone in feed.zones}
-    begin = str(first - timedelta(days=1))[:7] if first else ""  # a market day may begin in the UTC month before
+    begin = str(first - timedelta(days=1))[:7] if first else ""  # a market day may start in the previous UTC month
     end = str(last + timedelta(days=1))[:7] if last else "9999"
     for place in (Month(*place) for place in folding.places(pipeline.storage)):
         if place.zone in zones and begin <= place.month <= end:
@@ -93,10 +93,10 @@ def resolve(
 
 
 def replay(folder: Path) -> int:
-    """Ingest every recorded answer as if its publisher gave it now; list days and typed failures.
+    """Ingest every recorded response as if its publisher returned it now; list days and typed failures.
 
-    Each market day with recorded rows becomes a materialisation; the warehouse's mode becomes `recorded`. Answers of
-    feeds that do not exist are skipped. A recorded error is not our failure: return 0.
+    Each market day with recorded rows becomes a materialisation; the warehouse's mode becomes `recorded`. Responses of
+    unknown feeds are skipped. A recorded error is not a failure of the replay: return 0.
     """
     pipeline = open_context(recordings=folder)
     by_feed, failed = defaultdict[str, list[Request]](list), 0
@@ -119,7 +119,7 @@ def replay(folder: Path) -> int:
 
 
 def _ingest(pipeline: PipelineContext, task: Task, requests: Sequence[Request]) -> RunReport:
-    """Run a feed once: of two answers to one interval the later in the manifest stays, however often replayed."""
+    """Run a feed once. If two responses cover an interval, the later one in the manifest stays, at every replay."""
 
     def choose(days: Sequence[MarketDay], now: int) -> list[Request]:
         wanted = {day.day for day in days}
@@ -129,7 +129,7 @@ def _ingest(pipeline: PipelineContext, task: Task, requests: Sequence[Request]) 
 
 
 def _dated(pipeline: PipelineContext, request: Request) -> Request:
-    """Return the request with the market days of its rows. Raises what asking or parsing raises."""
+    """Return the request with the market days of its rows. Raises the errors of fetching and parsing."""
     feed = feeds()[request.feed]
     rows = feed.parse(pipeline.session.ask(request).body, request)
     stamps = {ts // 900 * 900 for readings in rows.readings.values() for ts in readings.ts}

@@ -1,6 +1,7 @@
-"""`emds verify` reads every file of a warehouse and lists what is broken; it changes nothing, and stops at nothing.
+"""Verify every file of a warehouse (`emds verify`) and repair damaged files (`emds repair`).
 
-`emds repair` sets every damaged file aside and makes again what the kept bytes and the series still say.
+Verification lists faults; it changes nothing and does not stop at a fault. A repair moves every damaged file aside and
+rebuilds what the raw archive and the series still contain.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from warehouse.store.storage import Storage
 
 
 class Fault(NamedTuple):
-    """What is wrong with one file or folder. `movable`: it is damaged, so that `emds repair` sets it aside."""
+    """A fault of one file or folder. If `movable`, the file is damaged, and `emds repair` moves it aside."""
 
     key: str
     reason: str
@@ -42,11 +43,11 @@ class Fault(NamedTuple):
 
 
 Check = Callable[[Storage, str], object]
-"""Reads one file; raises what is wrong with it."""
+"""Reads a file; raises its fault."""
 
 
 def require_release(storage: Storage) -> None:
-    """Check that a warehouse is of this release and has a catalogue: each of its files could be a fault otherwise.
+    """Check that a warehouse is of this release and has a catalogue; otherwise each of its files could be a fault.
 
     Raises StorageError.
     """
@@ -59,12 +60,12 @@ def require_release(storage: Storage) -> None:
 
 
 def faults(storage: Storage, keys: Collection[str] | None = None, reads_rows: bool = True) -> list[Fault]:
-    """Return every fault once: unreadable, cut and changed files, rows out of place, and what waits for a repair.
+    """Return every fault once: unreadable, cut or changed files, misplaced rows, and files that wait for a repair.
 
-    `keys`: the only files that are read; by default all. `reads_rows`: whether rows are decoded too, or the checksums
-    of monthly files compared alone.
+    `keys` are the only files to read (default: all). If `reads_rows`, rows are decoded; if not, only the checksums of
+    monthly files are compared.
     """
-    # Damaged hashes of a layer are met with each of its files.
+    # Damaged hashes of a layer are found with each of its files.
     return list(dict.fromkeys(_faults(storage, keys, CHECKS if reads_rows else {**CHECKS, **CHECKSUMS})))
 
 
@@ -99,7 +100,7 @@ def _faults(storage: Storage, wanted: Collection[str] | None, checks: Mapping[st
 
 
 def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
-    """Yield what is wrong with one file; nothing with one that is gone meanwhile."""
+    """Yield the faults of a file; nothing if it was removed meanwhile."""
     try:
         if key in SINGLE or not damaged.is_gone(storage, key):
             check(storage, key)
@@ -107,7 +108,7 @@ def _of_file(storage: Storage, key: str, check: Check) -> Iterator[Fault]:
         yield Fault(error.key, error.reason, movable=True)
     except StorageError as error:
         yield Fault(key, str(error))
-    except Exception as error:  # whatever a damaged file makes of its reader, the others are read
+    except Exception as error:  # whatever error a damaged file causes, the others are read
         yield Fault(key, f"could not be checked: {type(error).__name__}: {str(error)[:120]}", movable=True)
 
 
@@ -138,7 +139,7 @@ def _month(storage: Storage, key: str) -> None:
 
 
 def _overlaps(versions: Versions) -> int:
-    """Served rows of one fuel, border and link that begin before the last one ended."""
+    """Return the number of served rows of a fuel, border and link that start before the previous row ends."""
     series = versions.codes("fuel", "counterparty", "link")
     order = np.lexsort((versions.ts, series))
     ts, ends, series = versions.ts[order], (versions.ts + versions.seconds())[order], series[order]
@@ -164,7 +165,7 @@ def _quarantined(storage: Storage, key: str) -> None:
 
 
 def _accounts(storage: Storage, key: str) -> None:
-    """SQLite's own check of its structure and indexes; SQLite keeps no checksums of what stands in a row."""
+    """Run SQLite's check of structure and indexes. SQLite has no checksums for the contents of a row."""
     path = storage.local / key
     if not path.exists():
         return
@@ -195,7 +196,7 @@ CHECKS: Mapping[str, Check] = {
     layout.CHANGES: _document,
     layout.ATTEMPTS: lambda storage, key: attempts.load(storage, *key.split(".")[0].split("/")[1:]),
 }
-"""By prefix how a file is checked."""
+"""The check of a file, by prefix."""
 CHECKSUMS: Mapping[str, Check] = {layout.series_prefix(): _checksum, layout.history_prefix(): _checksum}
 """The same for monthly files without decoding a row."""
 OF_A_MODE = (*CHECKSUMS, layout.RAW)
@@ -218,7 +219,7 @@ def repair(keys: Collection[str] = ()) -> int:
     zones = heal.rebuild_marked(pipeline)
     if any(fault.key.startswith(layout.published("geo/")) for fault in movable):
         geo_layers.publish(storage)
-    # A document that was moved may be that of any zone; of rebuilt months, those of their zones change.
+    # A moved document may belong to any zone; of rebuilt months, the documents of their zones change.
     lost = any(fault.key.startswith(layout.published()) for fault in movable)
     unpublished = refresh_all(pipeline) if lost else refresh_zones(pipeline, zones) if zones else []
     for key in sorted({*waiting} - {*damaged.waiting(storage)}):
@@ -235,7 +236,7 @@ _ACTION = {True: f"copied to {layout.DAMAGED} when its month is rebuilt", False:
 
 
 def set_aside(storage: Storage, fault: Fault) -> None:
-    """Move a damaged file below `damaged/`; mark a month instead, which stays damaged until it is rebuilt."""
+    """Move a damaged file below `damaged/`; a month is only marked, and stays damaged until it is rebuilt."""
     if not layout.is_month_file(fault.key):
         damaged.set_aside(storage, fault.key, fault.reason)
     elif damaged.is_gone(storage, fault.key) and not layout.of_series(fault.key)[3]:
