@@ -1,7 +1,7 @@
 """Parse a saved response by hand, or add generating units to the table behind the Australian mix.
 
 `python -m assets.sources parse FEED FILE [--zone Z] [--day D] [--answered-at SECONDS]` prints the rows of a response as
-CSV. With `--answered-at`, it validates the rows as a run does, prints the valid ones, and writes each finding to stderr.
+CSV. With `--answered-at`, it validates the rows as a run does, prints the valid ones, and writes findings to stderr.
 The exit code is 0 with rows, and 2 for a response without rows or for wrong usage, with one line on stderr.
 
 `python -m assets.sources units FILE` adds the units of AEMO's CO2EII_AVAILABLE_GENERATORS.CSV to the table of units of
