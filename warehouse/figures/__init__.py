@@ -1,1 +1,1 @@
-"""Arithmetic over rows: context, statistics, coarser rows, windows."""
+"""Compute over rows: context, statistics, coarser rows, windows."""

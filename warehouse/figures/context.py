@@ -1,7 +1,7 @@
-"""The arithmetic of the brief, method `brief/1`: current value, 30-day context, 24-hour trend. No files, no clock.
+"""Compute the brief by method `brief/1`: current value, 30-day context, 24-hour trend. No files, no clock.
 
-Every comparison is made on exact numbers: seconds as integers, values as the decimals that JSON states. docs/brief.md
-gives the formulae.
+Every comparison uses exact numbers: seconds as integers, values as the decimals in JSON. docs/brief.md gives the
+formulae.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WINDOW_S = WINDOW_DAYS * DAY
 MIN_SAMPLES = 20
 _SAME_HOUR_S = WINDOW_S // 24
 _FLOOR = Decimal(1)
-"""One unit (MW, EUR/MWh, gCO2/kWh): no smaller difference is a trend or the base of a percentage."""
+"""One unit (MW, EUR/MWh, gCO2/kWh): a smaller difference is neither a trend nor the base of a percentage."""
 _SPREAD_SHARE = Decimal("0.05")
 
 Direction = Literal["rising", "falling", "flat"]
@@ -43,7 +43,7 @@ _REASONS = {
     "unreadable": "its stored data is temporarily unavailable",
     "sample": "a sample does not include it",
 }
-"""What `coverage_note` says for each reason in `context_omitted`."""
+"""The text of `coverage_note` for each reason in `context_omitted`."""
 
 
 class ContextBlock(Struct, frozen=True, kw_only=True):
@@ -116,36 +116,37 @@ class Trend(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one series says at an instant. `row` indexes its rows; an omitted part is None beside its reason."""
+    """The result of one series at a time. `row` indexes its rows; an omitted part is None, with its reason."""
 
     row: int
     ts: int
     value: float
     next_ts: int | None
-    """The start of the row after it, where already known."""
+    """The start of the next row, if it is known."""
     context: ContextBlock | None
     context_omitted: str
     many_ties: bool
-    """More than a quarter of the window equals the value: a rank would say little. Exact, unlike `ties_pct`."""
+    """Whether more than a quarter of the window equals the value, so a rank means little. Exact, unlike `ties_pct`.
+    """
     trend: Trend | None
     trend_omitted: str
 
 
 class _History(NamedTuple):
-    """The rows of the 30 days before the current one, and how many seconds of these days each of them covers."""
+    """The rows of the 30 days before the current row, and the seconds of these days that each row covers."""
 
     ts: Ints
     value: Floats
     seconds: Ints
 
     def share(self, x: float, chosen: Flags | slice = slice(None)) -> _Share:
-        """How much of the chosen rows lies below a value."""
+        """Return how much of the chosen rows is below the value `x`."""
         value, seconds = self.value[chosen], self.seconds[chosen]
         return _Share(len(value), *(int(seconds[rows].sum()) for rows in (slice(None), value < x, value == x)))
 
 
 class _Share(NamedTuple):
-    """How much of some rows lies below the current value: whole seconds, but `samples` is a count of rows."""
+    """How much of some rows is below the current value, in whole seconds; `samples` is a number of rows."""
 
     samples: int
     total: int
@@ -153,19 +154,19 @@ class _Share(NamedTuple):
     equal: int
 
     def too_little(self, window_s: int) -> str:
-        """Why these rows are too few to rank a value among, or nothing."""
+        """Return why these rows are too few to rank a value; empty if they suffice."""
         if self.samples < MIN_SAMPLES:
             return "too_few_samples"
         return "coverage_below_50_pct" if self.total * 2 < window_s else ""
 
     @property
     def rank(self) -> Fraction:
-        """Mean-kind percentile: what lies below, and half of what is equal, in per cent of the whole."""
+        """Return the mean-kind percentile: the time below, plus half of the equal time, in percent of the total."""
         return Fraction(100 * (2 * self.below + self.equal), 2 * self.total)
 
     @property
     def percentile(self) -> int:
-        """The rank as an integer, rounded half up; 0 and 100 only outside every value."""
+        """Return the rank as an integer, rounded half up; 0 and 100 only if the value is outside all others."""
         if not self.below and not self.equal:
             return 0
         if self.below == self.total:
@@ -174,9 +175,9 @@ class _Share(NamedTuple):
 
 
 def read_at(rows: RowColumns, tz: str, as_of: int) -> Reading | None:
-    """What a series' served rows say at an instant (Unix seconds UTC); None where no row has begun.
+    """Return the result of a series' served rows at `as_of` (Unix seconds UTC); None before the first row.
 
-    Rows ascend, none over another. `tz`: civil time, for the hour of the day.
+    Rows ascend and do not overlap. `tz` is the civil time zone for the hour of the day.
     """
     ts, seconds = rows.ts, rows.seconds()
     row = int(np.searchsorted(ts, as_of, side="right")) - 1
@@ -207,7 +208,7 @@ def read_at(rows: RowColumns, tz: str, as_of: int) -> Reading | None:
 def _context(
     history: _History, window: _Share, tz: str, at: int, value: float, unit: str
 ) -> tuple[ContextBlock, Decimal]:
-    """The context of a value, and what counts as no change: 5 % of the spread from p10 to p90, one unit at least."""
+    """Return a value's context and the threshold for a change: 5% of the spread from p10 to p90, at least one unit."""
     around = quantiles(history.value, history.seconds)
     p10, median, p90 = ((_decimal(left) + _decimal(right)) / 2 for left, right in around)
     low, high = (_decimal(float(edge)) for edge in (history.value.min(), history.value.max()))
@@ -243,7 +244,7 @@ def _context(
 
 
 def local_hours(ts: Ints, tz: str) -> Ints:
-    """0..23: the hour that a clock in `tz` shows at each instant (Unix seconds UTC, any order)."""
+    """Return the hour, 0..23, that a clock in `tz` shows at each time (Unix seconds UTC, any order)."""
     quarters, place = np.unique(ts // QUARTER, return_inverse=True)
     return np.array([_local_hour(tz, quarter) for quarter in quarters.tolist()], np.int64)[place]
 
@@ -282,19 +283,19 @@ def _band(x: Decimal, low: Decimal, high: Decimal, rank: Fraction, threshold: De
 
 
 def _percentage(part: Decimal, base: Decimal, floor: Decimal, name: str) -> tuple[float | None, str]:
-    """`part` in per cent of `base`, one decimal; none, and why, where the base is not clearly positive."""
+    """Return `part` in percent of `base`, to one decimal; None and the reason if the base is not clearly positive."""
     if base <= 0:
         return None, f"{name}_not_positive"
     if base < floor:
         return None, f"{name}_near_zero"
     exact = Fraction(part) * 100 / Fraction(base)
-    # A difference is never published as 0.0 %: the sign must agree with the words beside it.
+    # A difference is never published as 0.0%: the sign must agree with the words beside it.
     step = "0.1" if abs(exact) >= Fraction(1, 20) or not exact else f"1e{_decimal(float(exact)).adjusted()}"
     return _rounded(exact, step), ""
 
 
 def _decimal(value: float) -> Decimal:
-    """The decimal that JSON states for a value."""
+    """Return the decimal that JSON contains for a value."""
     return Decimal(repr(value))
 
 
@@ -303,16 +304,16 @@ def _float(value: Decimal) -> float:
 
 
 def _rounded(exact: Fraction, step: str) -> float:
-    """An exact number rounded half up, away from zero, to a multiple of a power of ten."""
+    """Return an exact number rounded half up, away from zero, to a multiple of a power of ten."""
     size = Fraction(step)
     whole = int(abs(exact) / size + Fraction(1, 2))
     return _float(Decimal(whole if exact >= 0 else -whole) * Decimal(step))
 
 
 def coverage_note(blocks: Mapping[str, ContextBlock], omitted: Mapping[str, str]) -> str:
-    """Word how much of the window each context block covers, and why a block is omitted.
+    """Return the words for how much of the window each context block covers, and why a block is omitted.
 
-    The note is made from the brief's own fields, so that it describes what a shortened brief still contains.
+    The note uses only the brief's own fields, so that it describes what a shortened brief still contains.
     """
     full = [_noun(m) for m, block in blocks.items() if block.confidence == "normal"]
     notes = [f"Data covers at least 90% of the past {WINDOW_DAYS} days for {listed(full)}."] if full else []
@@ -327,7 +328,7 @@ def coverage_note(blocks: Mapping[str, ContextBlock], omitted: Mapping[str, str]
 
 
 def listed(words: Sequence[str]) -> str:
-    """`a, b and c`."""
+    """Return the words as `a, b and c`."""
     *before, last = words
     return f"{', '.join(before)} and {last}" if before else last
 

@@ -1,4 +1,4 @@
-"""How late, how often revised and how whole a feed's rows of one UTC month are, from the versions in its month files.
+"""Measure a feed's delays, revisions and completeness in a UTC month from the versions in its monthly files.
 
 See docs/publishers.md for the definitions and `assets.documents.publishers` for the document.
 """
@@ -19,13 +19,15 @@ from warehouse.rows.versions import LIVE, Floats, Ints, Versions
 
 @dataclass(slots=True)
 class FeedStats:
-    """What the month files say at `now` (Unix seconds) of one feed in one UTC month: counts, and arrays, one a zone and
-    metric."""
+    """Counts for one feed in one UTC month, as the monthly files show it at `now` (Unix seconds).
+
+    The arrays have one entry per zone and metric.
+    """
 
     feed: Feed
     month: str
     watched: tuple[Ints, Ints]
-    """Starts and ends of the spans in which the feed was asked again and again, ascending."""
+    """Starts and ends of the periods in which the feed was fetched repeatedly, ascending."""
     now: int
     rows: int = 0
     delays: list[Ints] = field(default_factory=list)
@@ -42,9 +44,9 @@ class FeedStats:
 
 
 def add(stats: FeedStats, metric: str, versions: Versions, is_first: bool) -> None:
-    """Adds the feed's versions (at least one) of a zone's metric; `is_first`: nothing is kept of earlier months.
+    """Add the feed's versions (at least one) of a zone's metric. If `is_first`, earlier months have no data.
 
-    Borders and ties count as rows; times and gaps are those of the net.
+    Borders and interconnectors count as rows; times and gaps are those of the net.
     """
     ordered = versions.take(np.lexsort((versions.known_at, versions.ts, versions.label)))
     same = (np.diff(ordered.label) == 0) & (np.diff(ordered.ts) == 0)
@@ -63,7 +65,7 @@ def add(stats: FeedStats, metric: str, versions: Versions, is_first: bool) -> No
 
 
 def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Ints) -> None:
-    """`ordered`: by series, interval and known_at; `starts`: where each interval's versions begin."""
+    """Add revisions. `ordered` is by series, interval and known_at; `starts` has each interval's first index."""
     ends = np.append(starts[1:], len(ordered)) - 1
     changed = np.minimum.reduceat(ordered.value, starts) != np.maximum.reduceat(ordered.value, starts)
     stats.revised += int(changed.sum())
@@ -77,7 +79,10 @@ def _add_revisions(stats: FeedStats, metric: str, ordered: Versions, starts: Int
 
 
 def _add_delays(stats: FeedStats, starts: Ints, ends: Ints, known: Ints) -> None:
-    """Only rows for which the feed was asked before they were due and on until they came: else the delay is ours."""
+    """Add the delays of rows for which the feed was fetched before they were due and until they arrived.
+
+    For other rows, the delay is that of this service.
+    """
     due = due_at(stats.feed, starts, ends)
     firsts, lasts = stats.watched
     span = np.searchsorted(firsts, np.minimum(due, known - 1), side="right") - 1
@@ -88,7 +93,7 @@ def _add_delays(stats: FeedStats, starts: Ints, ends: Ints, known: Ints) -> None
 
 
 def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
-    """When each row is usually out by the feed's publication times, grace left out. Unix seconds."""
+    """Return when each row is usually published by the feed's publication times, without grace. Unix seconds."""
     if feed.publication.daily_at is None:
         return ends + feed.publication.lag_minutes * 60
     if not len(starts):
@@ -104,7 +109,7 @@ def due_at(feed: Feed, starts: Ints, ends: Ints) -> Ints:
 
 
 def _add_gaps(stats: FeedStats, starts: Ints, lengths: Ints, is_first: bool) -> None:
-    """Intervals due and missing, from the month's start (of a series' first month: its first row) to what is due."""
+    """Add due and missing intervals since the month's start, or since the first row in a series' first month."""
     if not len(starts):
         return
     window, feed = clock.month_window(stats.month), stats.feed

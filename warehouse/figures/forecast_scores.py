@@ -1,6 +1,6 @@
-"""How well a publisher's forecasts foresaw what came, by how long ahead: arithmetic over versions. No files, no clock.
+"""Score a publisher's forecasts against actual values by lead, from versions. No files, no clock.
 
-docs/publishers.md gives the definitions, `assets.documents.scores` reads what is measured.
+docs/publishers.md gives the definitions; `assets.documents.scores` reads the data.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from warehouse.series.row_columns import RowColumns
 LEADS = tuple(hours * HOUR for hours in (1, 6, 12, 24, 48))
 """Seconds ahead at which forecasts are scored."""
 LEAST = 100
-"""No figure is stated of fewer intervals."""
+"""Minimum number of intervals for a score."""
 
 
 def means(actual: RowColumns, ts: Ints, step: int) -> Floats:
-    """The time-weighted mean of readings over each interval of `step` seconds; NaN where they do not fill it whole."""
+    """Return the time-weighted mean of actual values in each interval of `step` seconds; NaN unless they fill it."""
     starts, place_of = np.unique(ts, return_inverse=True)
     if not len(starts):
         return np.empty(0, np.float64)
@@ -38,10 +38,10 @@ def means(actual: RowColumns, ts: Ints, step: int) -> Floats:
 def score(
     versions: Versions, actual: RowColumns, lead_s: int, window: Window, tz: str, relative: bool
 ) -> dict[str, int | float | None]:
-    """The scores of one feed's forecasts, of each interval the newest vintage at least `lead_s` seconds old.
+    """Return the scores of a feed's forecasts: in each interval, the newest vintage at least `lead_s` seconds old.
 
-    Of the intervals of a window in the resolution of the newest row. `actual`: the readings as served. `relative`:
-    whether errors are also stated as a share of them. Figures are None below LEAST intervals.
+    The intervals are those of the window in the newest row's resolution. `actual` are the served values. If `relative`,
+    errors are also given as a share of them. Scores are None below LEAST intervals.
     """
     step = _step(versions)
     picked, came = _pairs(versions, actual, lead_s, window)
@@ -55,18 +55,18 @@ def score(
 
 
 def mae(versions: Versions, actual: RowColumns, lead_s: int, window: Window) -> float | None:
-    """The mean absolute error alone, as of `score`; None below LEAST intervals."""
+    """Return only the mean absolute error, as in `score`; None below LEAST intervals."""
     picked, came = _pairs(versions, actual, lead_s, window)
     return _rounded(np.abs(picked.value - came).mean()) if len(picked) >= LEAST else None
 
 
 def _step(versions: Versions) -> int:
-    """The length of the newest row's interval, seconds."""
+    """Return the length of the newest row's interval in seconds."""
     return int(versions.seconds()[versions.ts.argmax()])
 
 
 def _pairs(versions: Versions, actual: RowColumns, lead_s: int, window: Window) -> tuple[Versions, Floats]:
-    """The forecasts that are scored, and what came."""
+    """Return the scored forecasts and the actual values."""
     step = _step(versions)
     picked = Pick(lead_s=lead_s).choose(versions, {label.feed: 1 for label in versions.labels})
     picked = picked.take((picked.ts >= window.start) & (picked.ts < window.end) & (picked.seconds() == step))
@@ -79,7 +79,7 @@ _FIGURES = ("bias", "mae", "rmse", "wape", "skill")
 
 
 def figures_of(forecast: Floats, came: Floats, naive: Floats, relative: bool) -> dict[str, Any]:
-    """Bias, errors and skill of forecasts of the same intervals; `naive` may be NaN, the others are values."""
+    """Return bias, errors and skill of forecasts of the same intervals. Only `naive` may contain NaN."""
     error = forecast - came
     both = ~np.isnan(naive)
     naive_mae = float(np.abs(naive - came)[both].mean()) if both.any() else 0.0
@@ -94,9 +94,9 @@ def figures_of(forecast: Floats, came: Floats, naive: Floats, relative: bool) ->
 
 
 def naive_starts(picked: Versions, tz: str) -> Ints:
-    """Where the same hour of civil time begins on the last day that was over when each forecast was published.
+    """Return the start of the same civil hour on the last complete day before each forecast's publication.
 
-    0, of which there is no reading, where the clocks skip that hour.
+    If the clocks skip that hour, the start is 0, which has no actual value.
     """
     starts = []
     for ts, published in zip(picked.ts.tolist(), picked.published_at.tolist(), strict=True):

@@ -1,8 +1,8 @@
-"""`/v1/windows`, method `windows/2`: what is known ahead of a zone, and the best block or slots of it. No files.
+"""Find the best block or slots of a zone's known future (`/v1/windows`, method `windows/2`). No files.
 
-Everything counts from the running interval's start and holds for as long as that interval runs. Comparisons are made on
-exact numbers: seconds as integers, values as the decimals that JSON states. Only intervals whose value is published
-take part, and no block spans an interval that is missing. docs/windows.md gives the rules.
+Everything starts with the current interval and is valid until its end. Comparisons use exact numbers: seconds as
+integers, values as the decimals in JSON. Only intervals with a published value take part, and no block spans a missing
+interval. docs/windows.md gives the rules.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from warehouse.series.row_columns import RowColumns
 
 METHOD = "windows/2"
 ALTERNATIVES = 3
-"""How many blocks are given beside the best one."""
+"""Number of blocks returned beside the best block."""
 AHEAD = 4 * DAY
-"""No auction is for later days."""
+"""No auction covers later days."""
 LONGEST_HOURS, MOST_SLOTS = 24, 96
-"""The longest block, and the most single intervals, that a question may ask for."""
+"""The longest block, and the maximum number of single intervals, that a request may contain."""
 LEAST_HORIZON = 1
-"""The smallest mean of the horizon, in the unit of the values, of which another mean is stated as a percentage."""
+"""The smallest mean of the horizon, in the unit of the values, that serves as the base of a percentage."""
 _LONGEST = HOUR
-"""No price lasts longer."""
+"""No price interval is longer."""
 
 
 class Interval(NamedTuple):
-    """One known interval `[start, end)`, Unix seconds UTC, and its value."""
+    """A known interval `[start, end)`, Unix seconds UTC, and its value."""
 
     start: int
     end: int
@@ -49,69 +49,72 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KnownAhead:
-    """A zone's rows from the running interval on, behind a gap too."""
+    """A zone's rows since the current interval, including those after a gap."""
 
     rows: tuple[Interval, ...]
-    """Ascending; the first is the running one."""
+    """Ascending, starting with the current interval."""
     unit: str
     sources: tuple[str, ...]
     """Codes of the sources of these rows, sorted."""
     published_at: int | None = None
-    """When the newest vintage among them was published, Unix seconds; only of forecasts."""
+    """Publication time of the newest vintage among the rows, Unix seconds; only for forecasts."""
 
     @property
     def valid_until(self) -> int:
-        """The end of the running interval, Unix seconds; until then every clock since its start finds these rows."""
+        """Return the end of the current interval, Unix seconds; any `now` in this interval finds the same rows."""
         return min(self.rows[0].end, self.rows[0].start + _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowQuery:
-    """What is looked for, and where. Instants are Unix seconds."""
+    """The search and its limits. Times are Unix seconds."""
 
     find: Literal["lowest", "highest"]
     seconds: int
     """The length of the block."""
     slots: int | None = None
-    """So many intervals in place of a block, next to each other or not."""
+    """Number of intervals to find instead of a block; they may be apart."""
     start: int | None = None
     end: int | None = None
     within: int | None = None
-    """In place of `end`: so many seconds from the running interval's start."""
+    """Replaces `end`: seconds after the start of the current interval."""
     between: tuple[int, int] | None = None
-    """Minutes of the civil day; across midnight where the first is the later one."""
+    """Minutes of the civil day; across midnight if the first is later than the second."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowResult:
-    """The horizon of one question and the best of it. Instants are Unix seconds."""
+    """The horizon of a request and the best result in it. Times are Unix seconds."""
 
     start: int
     until: int
     complete: bool
-    """Whether the horizon reaches as far as it was asked to."""
+    """Whether the horizon reaches as far as requested."""
     nothing_yet: bool
-    """Whether no interval is known where it was asked to look."""
+    """Whether no interval of the requested range is known."""
     last: int
-    """The end of the last row that is known, behind a gap or not."""
+    """The end of the last known row, even after a gap."""
     members: Mapping[str, Any] | None
-    """None where none fits; else as the API answers (docs/windows.md): of a block `start`, `end`, `mean`, `min`, `max`,
-    `rank` (1 + the number of blocks that are strictly better), `vs_horizon_mean` and `vs_horizon_mean_pct`; of slots
-    themselves in order of time, and the same without `rank`. Behind these `now` (`in_best`: whether the running
-    interval's start lies inside; `rank` of the block that starts with it, or of itself among the slots, None where it
-    takes no part), `mean_of_horizon`, and of a block `blocks`, how many were ranked, and `alternatives`, the next best
-    that overlap neither it nor each other."""
+    """The fields of the API's response (docs/windows.md); None if nothing fits.
+
+    A block has `start`, `end`, `mean`, `min`, `max`, `rank` (1 + the number of strictly better blocks),
+    `vs_horizon_mean` and `vs_horizon_mean_pct`. Slots have the slots in order of time, and the same fields without
+    `rank`. Both have `mean_of_horizon` and `now`: `in_best` is whether the result contains the current interval's
+    start. The `rank` in `now` is that of the block that starts with the current interval, or of this interval among the
+    slots; None if it takes no part. A block also has `blocks`, the number of ranked blocks, and `alternatives`, the
+    next best blocks without overlap.
+    """
     exact: Fraction
-    """The mean of the best, not rounded; 0 without one."""
+    """The mean of the best result, not rounded; 0 without a result."""
 
 
 def window(now: int) -> Window:
-    """Where every row begins that a question at an instant is answered from."""
+    """Return the window of row starts that a request at `now` needs."""
     return Window(now - _LONGEST, now + AHEAD)
 
 
 def intervals(rows: RowColumns) -> list[Interval]:
-    """Rows as intervals."""
+    """Return rows as intervals."""
     steps = [RESOLUTIONS[label.resolution] for label in rows.labels]
     return [
         Interval(ts, ts + steps[label], value)
@@ -120,7 +123,7 @@ def intervals(rows: RowColumns) -> list[Interval]:
 
 
 def known_ahead(rows: RowColumns, now: int) -> KnownAhead | None:
-    """The rows from the running interval on, of all rows of `window(now)`; None where none is running."""
+    """Return the rows since the current interval, from all rows of `window(now)`; None without a current interval."""
     known = intervals(rows)
     first = next((place for place, row in enumerate(known) if row.start <= now < row.end), None)
     if first is None:
@@ -130,7 +133,7 @@ def known_ahead(rows: RowColumns, now: int) -> KnownAhead | None:
 
 
 def known_from(rows: RowColumns) -> KnownAhead:
-    """Return rows, of which there is at least one, as known from the first one on."""
+    """Return rows (at least one) as known from the first row on."""
     labels = [rows.labels[code] for code in np.unique(rows.label)]
     return KnownAhead(
         tuple(intervals(rows)),
@@ -141,13 +144,13 @@ def known_from(rows: RowColumns) -> KnownAhead:
 
 
 def is_too_old(rows: RowColumns, step_s: int, now: int) -> bool:
-    """Return whether a forecast of the time after `now` is older than two of the steps in which it is published."""
+    """Return whether a forecast of the time after `now` is older than two of its publication steps."""
     ahead = rows.ts + rows.seconds() > now
     return rows.published_at is not None and bool(ahead.any()) and rows.published_at[ahead].max() < now - 2 * step_s
 
 
 def find(ahead: KnownAhead, wanted: WindowQuery, tz: str) -> WindowResult:
-    """The best block or slots of what is known from the running interval on; `tz`: the zone's civil time."""
+    """Return the best block or slots known from the current interval on. `tz` is the zone's civil time zone."""
     running, last = ahead.rows[0].start, ahead.rows[-1].end
     end = wanted.end if wanted.within is None else running + wanted.within
     known = _known_until(ahead.rows, running + AHEAD if end is None else end)
@@ -171,7 +174,7 @@ def find(ahead: KnownAhead, wanted: WindowQuery, tz: str) -> WindowResult:
 
 
 def _known_until(rows: Sequence[Interval], until: int) -> list[Interval]:
-    """The rows to `until`, cut there and at the first gap; the first of them begins before it."""
+    """Return the rows before `until`, cut there and at the first gap; the first row starts before `until`."""
     known: list[Interval] = []
     for row in rows:
         if row.start >= until or (known and row.start > known[-1].end):
@@ -181,10 +184,10 @@ def _known_until(rows: Sequence[Interval], until: int) -> list[Interval]:
 
 
 def civil_spans(between: tuple[int, int], window: Window, tz: str) -> list[Window]:
-    """The parts of a window in which a clock in `tz` shows a minute of the day from the first to before the second.
+    """Return the parts of a window in which a clock in `tz` shows a time from the first minute to before the second.
 
-    In whole quarter hours of civil time: across midnight where the first is the later; longer or shorter by what a
-    change of the clocks between them adds or takes.
+    The parts are whole quarter hours of civil time, across midnight if the first minute is the later one. A change of
+    the clocks makes a part longer or shorter.
     """
     first, second = between
     spans: list[Window] = []
@@ -202,13 +205,13 @@ def civil_spans(between: tuple[int, int], window: Window, tz: str) -> list[Windo
 
 
 _Best = tuple[dict[str, Any], Fraction]
-"""`Found.members` and `Found.exact`."""
+"""`WindowResult.members` and `WindowResult.exact`."""
 
 
 def _best_block(known: Sequence[Interval], running: int, wanted: WindowQuery) -> _Best | None:
-    """The best block within known intervals, which may lie apart; None where no block of that length fits.
+    """Return the best block in known intervals, which may be apart; None if no block of that length fits.
 
-    Blocks start where an interval starts. Among equal means the earliest is the best.
+    Blocks start with an interval. Of equal means, the earliest is the best.
     """
     values, scale = _whole_numbers(known)
     starts, sign = [row.start for row in known], 1 if wanted.find == "lowest" else -1
@@ -250,7 +253,7 @@ def _best_block(known: Sequence[Interval], running: int, wanted: WindowQuery) ->
 
 
 def _best_slots(known: Sequence[Interval], running: int, count: int, find: str) -> _Best | None:
-    """The `count` best of known intervals, ascending; None where there are fewer. Among equal ones the earliest."""
+    """Return the best `count` intervals, ascending; None if there are fewer. Of equal ones, the earliest is best."""
     if len(known) < count:
         return None
     sign = 1 if find == "lowest" else -1
@@ -267,14 +270,14 @@ def _best_slots(known: Sequence[Interval], running: int, count: int, find: str) 
 
 
 def _whole_numbers(rows: Iterable[Interval]) -> tuple[list[int], int]:
-    """The values as whole numbers of `1 / scale`, and the scale."""
+    """Return the values as whole numbers of `1 / scale`, and the scale."""
     decimals = [Decimal(repr(row.value)) for row in rows]
     scale = 10 ** max([0, *(-int(value.as_tuple().exponent) for value in decimals)])
     return [int(value * scale) for value in decimals], scale
 
 
 def _mean(rows: Sequence[Interval]) -> Fraction:
-    """Weighted by time, in the unit of the values."""
+    """Return the mean weighted by time, in the unit of the values."""
     values, scale = _whole_numbers(rows)
     total = sum(value * row.seconds for value, row in zip(values, rows, strict=True))
     return Fraction(total, scale * sum(row.seconds for row in rows))
@@ -283,8 +286,8 @@ def _mean(rows: Sequence[Interval]) -> Fraction:
 def _means(mean: Fraction, rows: Sequence[Interval], horizon: Fraction) -> dict[str, float | None]:
     """Return the mean of a block or slots, and its distance from the mean of the horizon.
 
-    The distance is in the unit of the values. As a percentage it says nothing about a horizon near or below zero, or
-    about a mean of the other sign: it is None there.
+    The distance is in the unit of the values. As a percentage it is None if the horizon is near or below zero, or if
+    the mean has the other sign: it would have no meaning there.
     """
     values, away = [row.value + 0.0 for row in rows], mean - horizon
     is_comparable = horizon >= LEAST_HORIZON and mean >= 0
@@ -298,5 +301,5 @@ def _means(mean: Fraction, rows: Sequence[Interval], horizon: Fraction) -> dict[
 
 
 def rounded(value: Fraction, digits: int) -> float:
-    """Half to even; what is published. Never -0.0."""
+    """Return a value rounded half to even, as published. Never -0.0."""
     return float(round(value, digits)) + 0.0

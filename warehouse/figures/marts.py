@@ -1,7 +1,7 @@
-"""Marts: Parquet files of figures made of month files, one a mart, metric and zone, with a mark of those files a month.
+"""Read marts: Parquet files derived from monthly files, one per mart, metric and zone, with a mark for each month.
 
-`assets.sql.mart_queries` writes them by SQL. A month whose mark is not that of its files now is out of date: nobody
-reads its rows from here. Nothing is lost with a mart: the next run makes it again.
+`assets.sql.mart_queries` writes them by SQL. A month whose mark does not match its current files is out of date, and
+its rows are not read. A lost mart does no harm: the next run rebuilds it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ DAILY = "daily"
 
 
 def mark(files: Iterable[tuple[str, Identity]]) -> str:
-    """What tells the month files (month and identity) that a mart's month is made of from others."""
+    """Return a mark that identifies the monthly files (month and identity) on which a mart's month is based."""
     text = ";".join(f"{month} {identity.version} {identity.size} {identity.tag}" for month, identity in files)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def metadata(key: str, mode: str, marks: Mapping[str, str], query: str = "") -> str:
-    """Return what a file's footer says of itself in its entry `emds`, with room for the checksum.
+    """Return the entry `emds` of a file's footer, with room for the checksum.
 
     `marks` are by civil month; `query` is the SQL that selected the rows.
     """
@@ -45,12 +45,12 @@ def metadata(key: str, mode: str, marks: Mapping[str, str], query: str = "") -> 
 
 
 def fingerprint(query: str) -> str:
-    """Return what tells a query from others: a file that an earlier query made is made again."""
+    """Return a hash that identifies a query: a file of an earlier query is rebuilt."""
     return hashlib.sha256(query.encode()).hexdigest()[:12]
 
 
 class MartFile(NamedTuple):
-    """A mart's rows of one zone's metric, and the mark of each civil month (`2026-11`), those without rows included."""
+    """A mart's rows of a zone's metric, and the mark of each civil month (`2026-11`), including months without rows."""
 
     rows: pa.Table
     marks: Mapping[str, str]
@@ -59,7 +59,7 @@ class MartFile(NamedTuple):
 
 
 def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = None) -> MartFile:
-    """The columns of a file, checked. Raises DamagedFile, WrongMode, StorageError for a file of another release."""
+    """Return a file's columns, checked. Raises DamagedFile, WrongMode, StorageError for a file of another release."""
     seal.check(body, key)
     file = pq.ParquetFile(pa.BufferReader(body))
     members = orjson.loads(file.metadata.metadata[b"emds"])
@@ -71,16 +71,16 @@ def decode(body: bytes, key: str, mode: str, columns: Sequence[str] | None = Non
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """The civil days of a zone's metric, as a mart holds them."""
+    """The civil days of a zone's metric from a mart."""
 
     sums: Sums
-    """A label names its rows' feeds, with commas."""
+    """A label names its rows' feeds, separated by commas."""
     marks: Mapping[str, str]
 
     def month(
         self, name: str, days: Window, files: Iterable[tuple[str, Identity]], withheld: frozenset[str]
     ) -> Sums | None:
-        """The sums of a civil month's days; None where they are out of date or hold rows of withheld feeds."""
+        """Return the sums of a civil month's days; None if they are out of date or contain rows of withheld feeds."""
         if self.marks.get(name) != mark(files):
             return None
         part = self.sums.between(days)
@@ -89,7 +89,7 @@ class Days:
 
 
 def days(reader: Reader, zone: str, metric: str) -> Days | None:
-    """The days of a zone's metric, cached; None where there is no mart of it, or it cannot be read."""
+    """Return the days of a zone's metric, cached; None if there is no mart of it or it cannot be read."""
     if metric not in ONE_VALUED:
         return None
     try:
@@ -99,7 +99,7 @@ def days(reader: Reader, zone: str, metric: str) -> Days | None:
 
 
 def _days(body: bytes, key: str, mode: str) -> tuple[Days, int]:
-    """The days, and their bytes in memory."""
+    """Return the days and their size in memory, in bytes."""
     rows, marks, _ = decode(body, key, mode, ("ts", "unit", "feeds", "total", "seconds_covered", "samples"))
     unit, feeds = (rows.column(name).combine_chunks().dictionary_encode() for name in ("unit", "feeds"))
     pairs = unit.indices.to_numpy() * len(feeds.dictionary) + feeds.indices.to_numpy()
@@ -123,35 +123,35 @@ class Record(NamedTuple):
     """A highest or lowest value, or the longest run of negative prices, of all time or of a civil year."""
 
     period: str
-    """`all`, a year, `2026`, or `year_before`: the span of the last year, a year earlier."""
+    """`all`, a year such as `2026`, or `year_before`: the range of the last year, one year earlier."""
     kind: str
     """`highest`, `lowest` or `longest_negative`."""
     value: float
-    """Of a run its hours."""
+    """For a run, its hours."""
     unit: str
-    """That of the series, of a run too."""
+    """The unit of the series, for a run too."""
     ts: int
     end: int | None
-    """Where a run ends; Unix seconds, as `ts`."""
+    """The end of a run; Unix seconds, like `ts`."""
     since: str
-    """The first civil day of the period that has rows."""
+    """The first civil day of the period with rows."""
     until: str
-    """The last of them."""
+    """The last civil day of the period with rows."""
     negative_hours: float | None
-    """Hours below zero in the period, of prices; None also in a file of an earlier release."""
+    """Hours below zero in the period, for prices; None also in a file of an earlier release."""
     negative_sum: float | None
     """Sum of these values times their hours."""
     feeds: str
 
 
 def records(reader: Reader, zone: str, metric: str) -> list[Record] | None:
-    """The records of a zone's metric; None where no run has made any yet. Raises StorageError."""
+    """Return the records of a zone's metric; None if no run has created any yet. Raises StorageError."""
     by_series = all_records(reader)
     return None if by_series is None else by_series.get((zone, metric), [])
 
 
 def all_records(reader: Reader) -> Mapping[tuple[str, str], list[Record]] | None:
-    """Return the records of each zone and metric; None where no run has made any yet. Raises StorageError."""
+    """Return the records of each zone and metric; None if no run has created any yet. Raises StorageError."""
     by_series: dict[tuple[str, str], list[Record]] | None = reader.document(layout.RECORDS, _records)
     return by_series
 

@@ -1,4 +1,4 @@
-"""Why intervals have no estimate of carbon intensity: the method over stored mix rows."""
+"""Explain why intervals have no carbon estimate, by applying the method to stored mix rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from warehouse.series.row_columns import RowColumns
 
 
 def estimate_stored(zone: str, rows: RowColumns) -> Estimates:
-    """Return what the method makes of the stored mix rows of one market day, which stand for one response.
+    """Return the method's estimates for the stored mix rows of one market day, which replace one response.
 
-    A refused interval without a reason here was refused for what only the response showed.
+    If a refused interval has no reason here, it was refused for something that only the response showed.
     """
     kinds = sorted({(label.fuel or "", label.resolution) for label in rows.labels})
     chosen = {

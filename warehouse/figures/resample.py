@@ -1,8 +1,8 @@
-"""Rows made coarser: time-weighted means over UTC hours and civil days, ISO weeks, months and years.
+"""Resample rows to time-weighted means over UTC hours and civil days, ISO weeks, months and years.
 
-Nothing is interpolated. A row counts for the interval in which it begins, up to that interval's end; an interval of
-which less than half is covered has no mean. Sums are whole numbers (millionths of the unit times seconds), so that a
-mean does not depend on the order of rows, nor on whether days were summed up before.
+Nothing is interpolated. A row counts for the interval in which it starts, up to that interval's end. If rows cover less
+than half of an interval, it has no mean. Sums are whole numbers (millionths of the unit times seconds), so that a mean
+does not depend on the order of rows or on earlier sums of days.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Interval = Literal["1h", "1d", "1w", "1mo", "1y"]
 LONGEST: dict[Interval, int] = {"1h": HOUR, "1d": 25 * HOUR, "1w": 169 * HOUR, "1mo": 31 * DAY + HOUR, "1y": 366 * DAY}
 """Seconds of the longest interval of each kind: the clock changes once in a day, week and month, twice in a year."""
 CIVIL = frozenset(LONGEST.keys() - {"1h"})
-"""The intervals of a zone's civil calendar; hours are those of UTC."""
+"""The intervals of a zone's civil calendar; hours are in UTC."""
 LEAST_COVERAGE = 0.5
 MILLION = 1_000_000
-"""A value has six decimals; a mean is rounded to as many, ties to the even digit."""
+"""Values and means have six decimals; a mean is rounded, ties to the even digit."""
 
 
 def interval_at(ts: int, interval: Interval, tz: str) -> Window:
-    """The interval that an instant lies in; the civil calendar of `tz` ends two days before the last instant."""
+    """Return the interval that contains `ts`; the civil calendar of `tz` ends two days before the last valid time."""
     if interval == "1h":
         start = ts // HOUR * HOUR
         return Window(start, start + HOUR)
@@ -57,15 +57,15 @@ def _first_day(day: date, interval: Interval) -> date:
 
 
 def first_start(at: int, interval: Interval, tz: str) -> int:
-    """The first instant from `at` on at which an interval starts."""
+    """Return the first time, not before `at`, at which an interval starts."""
     around = interval_at(at, interval, tz)
     return at if around.start == at else around.end
 
 
 def chunks(window: Window, interval: Interval, tz: str) -> list[Window]:
-    """Spans of whole intervals that hold every interval which starts in a window, one after the other.
+    """Return consecutive ranges of complete intervals that contain every interval that starts in a window.
 
-    Each holds the hours or days of a month, or what longer intervals start within a civil year.
+    A range has the hours or days of a month, or the longer intervals that start within a civil year.
     """
     whole: Interval = "1mo" if interval in ("1h", "1d") else "1y"
     tz = "UTC" if interval == "1h" else tz
@@ -78,7 +78,7 @@ def chunks(window: Window, interval: Interval, tz: str) -> list[Window]:
 
 
 def bounds(span: Window, interval: Interval, tz: str) -> Ints:
-    """The starts of all intervals of a span of whole ones, and its end."""
+    """Return the starts of all intervals of a range of complete ones, and its end."""
     if interval == "1h":
         return np.arange(span.start, span.end + 1, HOUR, dtype=np.int64)
     starts = [span.start]
@@ -92,24 +92,24 @@ class Sums:
     """Sums over intervals as parallel columns, ascending by `ts`; `label` indexes `labels`."""
 
     labels: tuple[RowLabels, ...]
-    """A sum of several sources' rows, or of several sets of factors, names them all, with commas."""
+    """A sum over rows of several sources or sets of factors names all of them, separated by commas."""
     label: NDArray[np.int32]
     ts: Ints
-    """Where the interval starts, Unix seconds UTC."""
+    """The interval's start, Unix seconds UTC."""
     total: Ints
     """Values times seconds, in millionths of the unit."""
     covered: Ints
     """Seconds that rows cover."""
     samples: Ints
-    """How many rows those are."""
+    """The number of these rows."""
     bounds: Ints | None = None
-    """Of estimates low and high times seconds, as `total`, in two columns."""
+    """For estimates, low and high times seconds, like `total`, in two columns."""
 
     def __len__(self) -> int:
         return len(self.ts)
 
     def between(self, window: Window) -> Sums:
-        """The sums of the intervals that start in a window."""
+        """Return the sums of the intervals that start in a window."""
         first, last = np.searchsorted(self.ts, [window.start, window.end])
         bounds = None if self.bounds is None else self.bounds[first:last]
         return replace(Sums(self.labels, *(getattr(self, name)[first:last] for name in _COLUMNS)), bounds=bounds)
@@ -119,7 +119,7 @@ _COLUMNS = ("label", "ts", "total", "covered", "samples")
 
 
 def joined(parts: Iterable[Sums]) -> Sums:
-    """The sums of several parts, one after the other, under one list of labels."""
+    """Return the sums of several parts, in sequence, with one list of labels."""
     listed, none = list(parts), np.empty(0, np.int64)
     begins = np.cumsum([0, *(len(part.labels) for part in listed)])
     label = np.concatenate([none, *(part.label + begin for part, begin in zip(listed, begins, strict=False))])
@@ -131,7 +131,7 @@ def joined(parts: Iterable[Sums]) -> Sums:
 
 
 def sums(rows: RowColumns, bounds: Ints) -> Sums:
-    """The sums of rows over the intervals between `bounds`; rows ascend by ts, fuel, counterparty, link."""
+    """Return the sums of rows over the intervals between `bounds`; rows ascend by ts, fuel, counterparty, link."""
     rows = rows.take(slice(*rows.between(Window(int(bounds[0]), int(bounds[-1])))))
     covered = np.minimum(rows.ts + rows.seconds(), bounds[np.searchsorted(bounds, rows.ts, side="right")]) - rows.ts
     total = np.rint(rows.value * MILLION).astype(np.int64) * covered
@@ -140,7 +140,10 @@ def sums(rows: RowColumns, bounds: Ints) -> Sums:
 
 
 def merge(parts: Sums, bounds: Ints) -> Sums:
-    """Sums over longer intervals, of sums that lie within one each: one per interval, fuel, border, tie and unit."""
+    """Return sums over longer intervals: one per interval, fuel, border, interconnector and unit.
+
+    Each part must be within one of these intervals.
+    """
     if not len(parts):
         return parts
     keys = [(label.fuel, label.counterparty, label.link, label.unit) for label in parts.labels]
@@ -148,7 +151,7 @@ def merge(parts: Sums, bounds: Ints) -> Sums:
     names = [[*_named("source", label), *_named("factors", label)] for label in parts.labels]
     words = sorted({word for each in names for word in each})
     identity = np.array([identities.index(key) for key in keys])[parts.label]
-    bits = np.array([sum(1 << words.index(word) for word in each) for each in names], np.int64)  # one a word
+    bits = np.array([sum(1 << words.index(word) for word in each) for each in names], np.int64)  # one per word
     bucket = np.searchsorted(bounds, parts.ts, side="right") - 1
     cell, code = np.unique(bucket * len(identities) + identity, return_inverse=True)
     total, covered, samples, among = np.zeros((4, len(cell)), np.int64)
@@ -172,12 +175,12 @@ def merge(parts: Sums, bounds: Ints) -> Sums:
 
 
 def _named(field: Literal["source", "factors"], label: RowLabels) -> list[tuple[str, str]]:
-    """Return the sources or the sets of factors that a label names, each with the field's name."""
+    """Return the sources or sets of factors that a label names, each with the field's name."""
     return [(field, name) for name in (getattr(label, field) or "").split(", ") if name]
 
 
 def means(parts: Sums, bounds: Ints, interval: Interval) -> RowColumns:
-    """The mean of each interval between `bounds`, of sums that lie within one each."""
+    """Return the mean of each interval between `bounds`, from sums that are each within one interval."""
     whole = merge(parts, bounds)
     length = np.diff(bounds)[np.searchsorted(bounds, whole.ts)]
     good = (whole.covered >= LEAST_COVERAGE * length) & _one_unit(whole)
@@ -193,14 +196,14 @@ def means(parts: Sums, bounds: Ints, interval: Interval) -> RowColumns:
 
 
 def rounded(numerator: Ints, denominator: Ints) -> Ints:
-    """The whole number nearest to each quotient, ties to the even one; exact."""
+    """Return the whole number nearest to each quotient, ties to the even number; exact."""
     quotient, rest = np.divmod(numerator, denominator)
     up = (2 * rest > denominator) | ((2 * rest == denominator) & (quotient % 2 == 1))
     return np.asarray(quotient + up, np.int64)
 
 
 def _one_unit(whole: Sums) -> NDArray[np.bool_]:
-    """Whether the interval of a series has one unit only: in the hour of a currency change there is no mean."""
+    """Return whether each interval of a series has only one unit: the hour of a currency change has no mean."""
     plain: dict[tuple[str | None, ...], int] = {}
     same = np.array([plain.setdefault(label[:3], len(plain)) for label in whole.labels], np.int64)[whole.label]
     _, back, count = np.unique(whole.ts * len(plain) + same, return_inverse=True, return_counts=True)

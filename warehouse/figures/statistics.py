@@ -1,7 +1,7 @@
-"""Statistics of one series over a window, weighted by time: what `?stats=true` answers. No files, no clock.
+"""Compute statistics of a series over a window, weighted by time, for `?stats=true`. No files, no clock.
 
-Every row counts for the part of its interval that lies inside the window. Quantiles are of time: p10 is the least value
-such that at least a tenth of the covered time is at or below it.
+Every row counts for the part of its interval inside the window. Quantiles are of time: p10 is the lowest value such
+that the series is at or below it for at least a tenth of the covered time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from warehouse.rows.versions import Flags, Floats, Ints
 
 FIRST_SPANS = 10
-"""How many of the spans beyond a threshold are named."""
+"""Number of listed periods beyond a threshold."""
 _TENTHS = (1, 5, 9)
 
 
@@ -26,21 +26,21 @@ class TimeBeyond:
     hours: float
     intervals: int
     spans: int
-    """Runs of adjoining intervals, all of them beyond the threshold."""
+    """Runs of adjoining intervals that are all beyond the threshold."""
     first: tuple[tuple[int, int], ...]
-    """The first of them as `(start, end)`, Unix seconds UTC, cut to the window; at most FIRST_SPANS."""
+    """The first runs as `(start, end)`, Unix seconds UTC, cut to the window; at most FIRST_SPANS."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """One series over one window, in the series' unit. `*_ts`: the earliest interval that has the value."""
+    """Statistics of a series over a window, in the series' unit. `*_ts` is the earliest interval with the value."""
 
     count: int
     coverage: float
     """The covered part of the window, 0..1."""
     mean: float
     std: float
-    """Standard deviation over time (of the population: the covered time is all there is)."""
+    """Standard deviation over time (of the population, which is the covered time)."""
     min: float
     min_ts: int
     max: float
@@ -61,7 +61,7 @@ def statistics(
     above: float | None = None,
     below: float | None = None,
 ) -> Statistics | None:
-    """The statistics of the rows `[ts, ts + seconds)` over `[start, end)`; None where no row overlaps it.
+    """Return the statistics of the rows `[ts, ts + seconds)` over `[start, end)`; None if no row overlaps it.
 
     Rows ascend by `ts` and do not overlap.
     """
@@ -77,14 +77,14 @@ class Gathered:
         self._start, self._end = start, end
         self._values: list[Floats] = []
         self._weights: list[NDArray[np.uint32]] = []
-        """One number for a part whose rows have the same weight."""
+        """A single number for a part whose rows have equal weights."""
         self._least: tuple[float, int] | None = None
         self._most: tuple[float, int] | None = None
         self._above = None if above is None else _Runs(above)
         self._below = None if below is None else _Runs(below)
 
     def add(self, ts: Ints, seconds: Ints, values: Floats) -> None:
-        """Add the rows `[ts, ts + seconds)` that follow those added before; they ascend and do not overlap."""
+        """Add the rows `[ts, ts + seconds)`, which follow the rows added before; they ascend and do not overlap."""
         begin, until = np.maximum(ts, self._start), np.minimum(ts + seconds, self._end)
         inside = until > begin
         if not inside.any():
@@ -92,7 +92,7 @@ class Gathered:
         if not inside.all():
             ts, values, begin, until = ts[inside], values[inside], begin[inside], until[inside]
         weights = (until - begin).astype(np.uint32)
-        self._values.append(values.copy())  # not a view that holds on to what it was taken of
+        self._values.append(values.copy())  # a copy, since a view would keep its base in memory
         self._weights.append(weights[:1].copy() if (weights == weights[0]).all() else weights)
         low, high = int(values.argmin()), int(values.argmax())
         if self._least is None or values[low] < self._least[0]:
@@ -105,7 +105,7 @@ class Gathered:
             self._below.add(values < self._below.threshold, begin, until)
 
     def statistics(self) -> Statistics | None:
-        """Return the statistics, and forget the rows; None without any."""
+        """Return the statistics and forget the rows; None without rows."""
         if self._least is None or self._most is None:
             return None
         parts = [*zip(self._values, self._weights, strict=True)]
@@ -131,7 +131,7 @@ class Gathered:
         )
 
     def _joined_weights(self) -> Ints | NDArray[np.uint32]:
-        """Return the weight of each row; one number stands for all if they are equal."""
+        """Return the weight of each row; a single number if they are equal."""
         if len({int(weights[0]) for weights in self._weights if len(weights) == 1}) == 1 and all(
             len(weights) == 1 for weights in self._weights
         ):
@@ -141,7 +141,7 @@ class Gathered:
 
 
 def _dot(values: Floats, weights: NDArray[np.uint32]) -> float:
-    """Return the sum of values times weights, of which there is one for each value or one for all."""
+    """Return the sum of values times weights. `weights` has one number for each value, or one for all."""
     return float(values.sum() * weights[0]) if len(weights) == 1 else float(np.dot(values, weights))
 
 
@@ -153,16 +153,16 @@ class _Runs:
         self._seconds = self._rows = self._spans = 0
         self._first: list[tuple[int, int]] = []
         self._until: int | None = None
-        """Where the last row ends, if it is beyond the threshold."""
+        """The end of the last row, if it is beyond the threshold."""
 
     def add(self, mask: Flags, begin: Ints, until: Ints) -> None:
-        """Add rows, of which those of `mask` are beyond the threshold."""
+        """Add rows; those of `mask` are beyond the threshold."""
         rows = np.flatnonzero(mask)
         if not len(rows):
             self._until = None
             return
         opens = np.ones(len(rows), dtype=bool)
-        # A run goes on where the next row adjoins it in time.
+        # A run continues if the next row adjoins it in time.
         opens[1:] = (np.diff(rows) > 1) | (begin[rows[1:]] != until[rows[:-1]])
         starts = begin[rows[opens]]
         ends = until[rows[np.append(np.flatnonzero(opens)[1:] - 1, len(rows) - 1)]]
@@ -177,21 +177,21 @@ class _Runs:
         self._until = int(ends[-1]) if rows[-1] == len(mask) - 1 else None
 
     def beyond(self) -> TimeBeyond:
-        """Return what all rows together make."""
+        """Return the result over all rows."""
         return TimeBeyond(self.threshold, self._seconds / 3600, self._rows, self._spans, tuple(self._first))
 
 
 def quantiles(values: Floats, weights: Ints | NDArray[np.uint32]) -> tuple[tuple[float, float], ...]:
-    """For p10, median and p90 of some weight (whole seconds, more than none) the two values around it.
+    """Return the two values around the p10, median and p90 of some weight (whole seconds, above 0).
 
-    They are equal unless the quantile falls exactly between two rows. One weight stands for all if they are equal.
+    The two are equal unless the quantile falls exactly between two rows. `weights` has one number if all are equal.
     """
-    if (weights == weights[0]).all():  # the usual case: a million values are sorted in part alone
+    if (weights == weights[0]).all():  # the usual case: a million values are only partly sorted
         tenths = len(values) * np.array(_TENTHS)
         places = np.stack([(tenths - 1) // 10, tenths // 10], axis=1)
         return tuple(map(tuple, np.partition(values, places.ravel())[places].tolist()))
     order = np.argsort(values)
-    # In whole numbers: the value at which ten times the weight reaches so many tenths of the whole.
+    # In whole numbers: the value at which ten times the weight reaches the given tenths of the total.
     reached = np.cumsum(weights[order], dtype=np.int64)
     reached *= 10
     cuts = reached[-1] // 10 * np.array(_TENTHS)

@@ -1,7 +1,7 @@
-"""The newest interval in which a zone's mix is whole: every fuel that the same time of the day before had has a row.
+"""Find the newest complete interval of a zone's mix: every fuel present 24 hours earlier has a row.
 
-Publishers put fuels out one after the other, so that the newest interval with any row may lack some. A longer row
-covers the shorter intervals inside it: half an hour of rooftop solar covers its five-minute intervals.
+Publishers release fuels one after another, so the newest interval with any row may lack some. A longer row covers the
+shorter intervals inside it: half an hour of rooftop solar covers its five-minute intervals.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from warehouse.series.row_columns import RowColumns
 
 
 class WholeMix(NamedTuple):
-    """A whole interval: its start (Unix seconds UTC), and the one row of each fuel that covers it."""
+    """A complete interval: its start (Unix seconds UTC), and the row of each fuel that covers it."""
 
     ts: int
     rows: RowColumns
 
 
 def newest_whole(rows: RowColumns, window: Window, left_out: Collection[str] = ()) -> WholeMix | None:
-    """Return the newest whole interval that starts in a window; None if there is none.
+    """Return the newest complete interval that starts in a window; None if there is none.
 
-    `rows` are those of a mix, from a day before the window on. Fuels of `left_out` do not count.
+    `rows` are those of a mix, since one day before the window. Fuels of `left_out` do not count.
     """
     if left_out:
         rows = rows.take(np.array([label.fuel not in left_out for label in rows.labels], np.bool_)[rows.label])

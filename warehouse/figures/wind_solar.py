@@ -1,6 +1,6 @@
-"""Wind and solar as a share of demand, in percent, of forecasts or of readings. No files, no clock.
+"""Compute wind and solar in percent of demand, from forecasts or from actual values. No files, no clock.
 
-docs/windows.md defines the share. It is no metric: `/v1/windows` searches it, and nothing stores it.
+docs/windows.md defines the share. It is not a metric: `/v1/windows` searches it, and it is never stored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WIND_SOLAR = "wind_solar"
 """The value of `metric` in `/v1/windows`."""
 _FUELS = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE, Fuel.SOLAR)
 _SOLAR_ADDED = frozenset({"GB"})
-"""Zones whose published demand does not include what embedded solar panels serve: solar is added to it."""
+"""Zones whose published demand excludes what embedded solar panels supply: their output is added to it."""
 
 
 def shares(zone: str, generation: RowColumns, demand: RowColumns, least_step: int = 0) -> RowColumns:

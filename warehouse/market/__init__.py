@@ -1,1 +1,1 @@
-"""The market's values: zones, metrics, feeds, and its time."""
+"""Define the market's values: zones, metrics, feeds, and its time."""

@@ -1,11 +1,11 @@
-"""The estimate of carbon intensity: grams of CO2 per kWh generated inside a zone, from its generation mix.
+"""Estimate carbon intensity: grams of CO2 per kWh generated inside a zone, from its generation mix.
 
 The method (`production-direct-1`) divides the direct emissions of all fuels by their generation. Storage, rooftop solar
 and imports are on neither side; a fuel below zero, which is own use, counts as zero. An interval is refused if the mix
-cannot carry an estimate: see `Reason`. docs/carbon.md explains the method and its limits.
+cannot support an estimate: see `Reason`. docs/carbon.md explains the method and its limits.
 
-A parser calls `estimate` over the rows of one response, where it still knows more than the rows say: how much of `gas`
-is coal-derived, and what unknown codes generate. The API calls it over stored rows, to give the reason for a gap.
+A parser calls `estimate` over the rows of a response, because the response shows more than the rows: how much of `gas`
+is coal-derived, and what unknown codes generate. The API calls it over stored rows to explain a gap.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ from warehouse.market.clock import DAY, RESOLUTIONS
 from warehouse.market.vocabulary import Fuel
 
 Reason = Literal["fuel_missing", "other_share", "wide"]
-"""Why an interval has no estimate: a usual fuel is missing, fewer than three fuels are there, or two resolutions mix;
-too much of the generation has no known fuel; the bounds are too far apart."""
+"""Why an interval has no estimate.
+
+`fuel_missing`: a usual fuel is missing, there are fewer than three fuels, or two resolutions are mixed. `other_share`:
+too much of the generation has no known fuel. `wide`: the bounds are too far apart.
+"""
 
 CURRENT_SET = "emds-direct-1"
-"""The set for rows that are parsed from now on. A published set never changes: other factors need another id."""
+"""The set for newly parsed rows. A published set never changes: other factors need another ID."""
 UNIT = "gCO2/kWh"
 UNCOUNTED = frozenset({Fuel.PUMPED_STORAGE, Fuel.BATTERY, Fuel.SOLAR_ROOFTOP, Fuel.IMPORTS})
 """Fuels on neither side of the fraction."""
 FEWEST_FUELS = 3
 USUAL_SHARE = 0.8
-"""A fuel with rows in this share of a response's intervals is expected in all of them; only solar sleeps at night."""
+"""A fuel with rows in this share of a response's intervals is expected in all of them, except solar at night."""
 MOST_OTHER = 0.15
 WIDEST_GRAMS, WIDEST_SHARE = 80.0, 0.35
 
@@ -43,7 +46,7 @@ _Ints = npt.NDArray[np.int64]
 
 
 class Factor(NamedTuple):
-    """Grams of direct CO2 per kWh generated, and between which bounds the true factor can be."""
+    """Grams of direct CO2 per kWh generated, with lower and upper bounds of the true factor."""
 
     value: float
     low: float
@@ -59,9 +62,9 @@ class FactorSet:
     attribution: str
     fuels: Mapping[str, Factor]
     inside: Mapping[str, tuple[str, Factor]]
-    """By name, what a parser can tell apart inside a stored fuel: that fuel, and its factor."""
+    """By name, what a parser can distinguish inside a stored fuel: that fuel, and its factor."""
     zones: Mapping[tuple[str, str], Factor]
-    """By zone and fuel, where it is known better what is burnt."""
+    """By zone and fuel, if more is known about what is burnt."""
 
     def factor(self, zone: str, fuel: str) -> Factor:
         """Return a fuel's factor in a zone. Raises KeyError for a fuel that is not counted."""
@@ -69,7 +72,7 @@ class FactorSet:
 
 
 class FuelReadings(NamedTuple):
-    """Mean MW of one fuel at one resolution: starts of intervals (Unix seconds UTC), each once, and values."""
+    """Mean MW of one fuel at one resolution: unique interval starts (Unix seconds UTC), and values."""
 
     fuel: str
     resolution: str
@@ -79,10 +82,10 @@ class FuelReadings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unstored:
-    """What a response says of a zone's generation that no row keeps, as MW by interval start."""
+    """The parts of a zone's generation in a response that are not stored as rows, in MW by interval start."""
 
     inside: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
-    """Generation inside a stored fuel that has a factor of its own, by its name in the set of factors."""
+    """Generation inside a stored fuel that has its own factor, by its name in the set of factors."""
     unknown: Mapping[int, float] = field(default_factory=dict)
     """Generation of codes that this service does not know."""
 
@@ -93,7 +96,7 @@ class Estimates:
 
     ts: _Ints
     seconds: _Ints
-    """Length of each interval; of the shortest where two resolutions mix."""
+    """Length of each interval; of the shortest if two resolutions are mixed."""
     value: _Floats
     low: _Floats
     high: _Floats
@@ -102,14 +105,14 @@ class Estimates:
 
     @property
     def is_given(self) -> npt.NDArray[np.bool_]:
-        """By interval, whether there is an estimate."""
+        """Return, by interval, whether there is an estimate."""
         return ~np.isnan(self.value)
 
 
 def estimate(
     zone: str, readings: Iterable[FuelReadings], unstored: Unstored | None = None, set_id: str = CURRENT_SET
 ) -> Estimates:
-    """Return the estimate, or the reason to refuse it, for each interval in which any counted fuel has a reading."""
+    """Return the estimate, or the reason to refuse it, for each interval in which any counted fuel has a value."""
     factors, unstored = factor_set(set_id), unstored or Unstored()
     mix = _Mix.from_readings([each for each in readings if each.fuel not in UNCOUNTED and len(each.ts)])
     generated = np.clip(np.nan_to_num(mix.mw), 0, None)
@@ -135,19 +138,19 @@ def estimate(
 
 @dataclass(frozen=True, slots=True)
 class _Mix:
-    """A zone's mix as a matrix: a row per counted fuel, a column per interval; NaN where there is no reading."""
+    """A zone's mix as a matrix: a row per counted fuel, a column per interval; NaN without a value."""
 
     ts: _Ints
     fuels: tuple[str, ...]
     mw: _Floats
     seconds: _Ints
-    """Length of each interval's shortest reading."""
+    """Length of each interval's shortest value."""
     is_mixed: npt.NDArray[np.bool_]
-    """By interval, whether a reading covers it that is longer than another one there, or than the interval."""
+    """By interval, whether a value covers it that is longer than another value there, or than the interval."""
 
     @classmethod
     def from_readings(cls, counted: Sequence[FuelReadings]) -> _Mix:
-        """Return the matrix of some readings."""
+        """Return the matrix of some values."""
         ts = np.unique(np.concatenate([np.asarray(each.ts, np.int64) for each in counted] or [np.empty(0, np.int64)]))
         fuels = tuple(dict.fromkeys(each.fuel for each in counted))
         mw = np.full((len(fuels), len(ts)), np.nan)
@@ -163,11 +166,11 @@ class _Mix:
         return cls(ts, fuels, mw, seconds, is_mixed)
 
     def row(self, fuel: str) -> list[int]:
-        """Return the index of a fuel's row in a list; an empty list if no reading is of this fuel."""
+        """Return the index of a fuel's row in a list; an empty list if no value is of this fuel."""
         return [self.fuels.index(fuel)] if fuel in self.fuels else []
 
     def is_partial(self) -> npt.NDArray[np.bool_]:
-        """Return by interval whether the mix is not whole there."""
+        """Return, by interval, whether the mix is incomplete."""
         there = ~np.isnan(self.mw)
         usual = there.mean(axis=1) >= USUAL_SHARE if there.size else np.zeros(len(self.fuels), np.bool_)
         usual &= np.array([fuel != Fuel.SOLAR for fuel in self.fuels], np.bool_)
@@ -177,7 +180,7 @@ class _Mix:
 
 
 def _mark_mixed(is_mixed: npt.NDArray[np.bool_], ts: _Ints, seconds: _Ints, readings: FuelReadings) -> None:
-    """Mark the intervals that a reading covers together with shorter ones."""
+    """Mark the intervals that a value covers together with shorter ones."""
     step = RESOLUTIONS[readings.resolution]
     starts = np.asarray(readings.ts, np.int64)
     for first, last in zip(np.searchsorted(ts, starts), np.searchsorted(ts, starts + step), strict=True):
@@ -198,14 +201,14 @@ def _emissions(zone: str, factors: FactorSet, mix: _Mix, generated: _Floats, uns
 
 
 def _values_at(ts: _Ints, by_start: Mapping[int, float]) -> _Floats:
-    """Return the values of a mapping at these starts; 0 where it has none."""
+    """Return the values of a mapping at these starts; 0 if it has none."""
     return np.array([by_start.get(start, 0.0) for start in ts.tolist()], np.float64)
 
 
 def credit(attribution: str, set_ids: Iterable[str] = (CURRENT_SET,)) -> str:
-    """Return the attribution of a mix with those of the sets of factors that its estimates were computed with.
+    """Return the attribution of a mix, joined with those of the sets of factors behind its estimates.
 
-    A set of a newer release, whose rows may lie in a warehouse that this one reads, is named by its id.
+    A set of a newer release, whose rows this warehouse may contain, is named by its ID.
     """
     known = _published_sets()
     sets = (known[each].attribution if each in known else f"Emission factors {each}" for each in set_ids)
@@ -213,7 +216,7 @@ def credit(attribution: str, set_ids: Iterable[str] = (CURRENT_SET,)) -> str:
 
 
 def factor_set(set_id: str) -> FactorSet:
-    """Return a published set of factors. Raises KeyError for an id that was never published."""
+    """Return a published set of factors. Raises KeyError for an ID that was never published."""
     return _published_sets()[set_id]
 
 

@@ -1,7 +1,7 @@
-"""Market time: instants, half-open windows, market days of 23, 24 or 25 hours, settlement periods, and the only `now`.
+"""Define market time: Unix seconds, half-open windows, market days of 23, 24 or 25 hours, and the only `now`.
 
-Instants are Unix seconds UTC (int). No wall-clock is read anywhere else in `warehouse`, `assets` or `api` for windows,
-artefacts and states, so that EMDS_NOW moves them all.
+Times are Unix seconds UTC (int). `warehouse`, `assets` and `api` read the wall clock only here for windows, artefacts
+and states, so that EMDS_NOW sets them all.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from warehouse.errors import BadWindow, StorageError
 
 HOUR = 3600
 QUARTER = HOUR // 4
-"""Clocks change at whole quarter hours, and by whole ones."""
+"""Clocks change at whole quarter hours, and by whole quarter hours."""
 DAY = 86400
 LAST_INSTANT = 253402300799
-"""9999-12-31T23:59:59Z: later stamps are refused."""
+"""9999-12-31T23:59:59Z: later times are refused."""
 SPREAD = 1 << 40
-"""More than any instant: `number * SPREAD + ts` orders many series at once, by number, then time, within 64 bits."""
+"""More than any time: `number * SPREAD + ts` sorts many series by number, then time, within 64 bits."""
 
 RESOLUTIONS: dict[str, int] = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "1d": DAY, "1y": 365 * DAY}
-"""Seconds of each resolution that a row may carry; a `1y` row lasts its calendar year (`interval_end`)."""
+"""Seconds of each resolution of rows; a `1y` row lasts its calendar year (`interval_end`)."""
 
 
 def now(wall_ns: int | None = None) -> int:
-    """The current instant, or that of `wall_ns` (nanoseconds, as of `time.time_ns`); EMDS_NOW (RFC 3339) fixes it."""
+    """Return the current time, or that of `wall_ns` (nanoseconds, as `time.time_ns`); EMDS_NOW (RFC 3339) fixes it."""
     fixed = os.environ.get("EMDS_NOW")
     if fixed:
         return _fixed(fixed)
@@ -46,7 +46,7 @@ def _fixed(text: str) -> int:
 
 
 def instant(text: str) -> int:
-    """Unix seconds of an ISO 8601 stamp with offset, or of a string of digits. Raises BadWindow."""
+    """Return the Unix seconds of an ISO 8601 time with offset, or of a string of digits. Raises BadWindow."""
     if text.isascii() and text.isdigit():
         value = int(text.lstrip("0")[:16] or "0")
     else:
@@ -63,29 +63,29 @@ def instant(text: str) -> int:
 
 
 def utc(ts: int) -> datetime:
-    """The aware UTC datetime of an instant."""
+    """Return the aware UTC datetime of a time."""
     return datetime.fromtimestamp(ts, UTC)
 
 
 def iso(ts: int) -> str:
-    """`2026-10-25T00:00:00Z`."""
+    """Return a time in the form `2026-10-25T00:00:00Z`."""
     return f"{utc(ts).isoformat()[:19]}Z"
 
 
 @lru_cache(maxsize=64)
 def zone_of(tz: str) -> ZoneInfo:
-    """The tz database zone of that name (cached)."""
+    """Return the zone of that name in the tz database (cached)."""
     return ZoneInfo(tz)
 
 
 @lru_cache(maxsize=65536)
 def local_midnight(day: date, tz: str) -> int:
-    """The instant at which `day` begins in `tz`."""
+    """Return the time at which `day` starts in `tz`."""
     return int(datetime(day.year, day.month, day.day, tzinfo=zone_of(tz)).timestamp())
 
 
 def local_date(ts: int, tz: str) -> date:
-    """The civil date in `tz` at an instant."""
+    """Return the civil date in `tz` at a time."""
     return datetime.fromtimestamp(ts, zone_of(tz)).date()
 
 
@@ -110,7 +110,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, order=True)
 class MarketDay:
-    """A civil day of a market's zone: 23, 24 or 25 hours long."""
+    """A civil day in a market's time zone: 23, 24 or 25 hours long."""
 
     day: date
     tz: str
@@ -143,12 +143,12 @@ class MarketDay:
 
 
 def market_days(first: date, last: date, tz: str) -> list[MarketDay]:
-    """Every market day from `first` to `last`, both included."""
+    """Return every market day from `first` to `last`, both included."""
     return [MarketDay(first + timedelta(days=i), tz) for i in range((last - first).days + 1)]
 
 
 def days_of(text: str) -> tuple[date, ...]:
-    """Every day of `2026`, `2026-11` or `2026-11-20`. Raises BadWindow."""
+    """Return every day of `2026`, `2026-11` or `2026-11-20`. Raises BadWindow."""
     parts = text.count("-")
     try:
         first = date.fromisoformat(text + "-01" * (2 - parts))
@@ -160,9 +160,9 @@ def days_of(text: str) -> tuple[date, ...]:
 
 
 def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
-    """Unix seconds of a local wall-clock stamp; `second_pass` picks the later of the repeated autumn hour (PEP 495).
+    """Return the Unix seconds of a local time; `second_pass` selects the later of a repeated autumn hour (PEP 495).
 
-    Raises BadWindow for a stamp that the spring change skips: such a stamp names no instant.
+    Raises BadWindow for a time that the spring change skips, since it never occurs.
     """
     zone = zone_of(tz)
     moment = naive.replace(tzinfo=zone, fold=1 if second_pass else 0)
@@ -173,8 +173,11 @@ def local_instant(naive: datetime, tz: str, second_pass: bool = False) -> int:
 
 
 def civil_instant(naive: datetime, tz: str) -> int:
-    """Unix seconds of a local wall-clock time: the first of two that the autumn change repeats, and the instant of the
-    spring change for one that it skips."""
+    """Return the Unix seconds of a local time.
+
+    A time that the autumn change repeats means its first occurrence; a time that the spring change skips means the
+    change.
+    """
     zone = zone_of(tz)
     first, second = (int(naive.replace(tzinfo=zone, fold=fold).timestamp()) for fold in (0, 1))
     if first <= second:
@@ -183,20 +186,20 @@ def civil_instant(naive: datetime, tz: str) -> int:
     def offset(ts: int) -> timedelta:
         return datetime.fromtimestamp(ts, zone).utcoffset() or timedelta()
 
-    # Skipped: by the clock of before it lies behind the change, by the clock of after before it (PEP 495).
+    # A skipped time is after the change by the clock before it, and before the change by the clock after it (PEP 495).
     return second + bisect_right(range(second, first), offset(second), key=offset)
 
 
 def is_ambiguous(naive: datetime, tz: str) -> bool:
-    """Whether a local stamp falls into the hour that the autumn change repeats."""
+    """Return whether a local time falls in the hour that the autumn change repeats."""
     zone = zone_of(tz)
     first, second = (naive.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
-    # In the skipped spring hour they differ too, the other way round (PEP 495).
+    # In the skipped spring hour they differ in the other direction (PEP 495).
     return first is not None and second is not None and first > second
 
 
 def interval_end(ts: int, resolution: str) -> int:
-    """The end of the interval that starts at `ts`; a year lasts its 365 or 366 days."""
+    """Return the end of the interval that starts at `ts`; a year lasts its 365 or 366 days."""
     if resolution == "1y":
         # A capacity year starts at a local midnight, within a day of 1 January UTC.
         year = utc(ts + DAY // 2).year
@@ -205,12 +208,12 @@ def interval_end(ts: int, resolution: str) -> int:
 
 
 def month_of(ts: int) -> str:
-    """`2026-11`: the UTC month that an instant lies in."""
+    """Return the UTC month of a time, such as `2026-11`."""
     return utc(ts).strftime("%Y-%m")
 
 
 def months(window: Window) -> list[str]:
-    """The UTC months that a half-open window touches, in order; none for an empty window."""
+    """Return the UTC months that a half-open window touches, in order; none for an empty window."""
     if window.end <= window.start:
         return []
     first, last = utc(window.start), utc(window.end - 1)
@@ -222,7 +225,7 @@ def months(window: Window) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def month_window(month: str) -> Window:
-    """The window of a UTC month `2026-11`."""
+    """Return the window of a UTC month such as `2026-11`."""
     year, number = int(month[:4]), int(month[5:7])
     start = datetime(year, number, 1, tzinfo=UTC)
     end = datetime(year + number // 12, number % 12 + 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Sources and their feeds as values: no network, no files, no clock.
+"""Define sources and their feeds as values. No network, no files, no clock.
 
 A `Source` value states everything about a publisher once; partitions, schedules, pools, checks, the catalogue,
 OpenAPI's enums and the docs follow from it.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Whose figures some rows are, and on what terms they may be used. Members as in the answers of the API."""
+    """The source of some rows and the terms for using them. Fields have the names of the API's responses."""
 
     source: str
     license: str
@@ -31,7 +31,7 @@ class Terms(NamedTuple):
 
 
 def join_terms(terms: Iterable[Terms]) -> Terms:
-    """Return the terms of several sources together, each text once."""
+    """Return the joint terms of several sources, each text once."""
     each = [*terms]
     return Terms(
         ", ".join(dict.fromkeys(one.source for one in each)),
@@ -42,19 +42,19 @@ def join_terms(terms: Iterable[Terms]) -> Terms:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """One credential that the live transport puts into a request as it leaves; it is never part of a kept address."""
+    """A credential that the live transport adds to an outgoing request; stored URLs never contain it."""
 
     where: Literal["query", "header", "basic", "ercot", "entsoe_files"]
-    """`basic`: HTTP Basic of two variables; `ercot`, `entsoe_files`: a bearer token bought with user and password."""
+    """`basic`: HTTP Basic of two variables; `ercot`, `entsoe_files`: a bearer token obtained with user and password."""
     name: str
-    """The parameter or header, as in `securityToken`; empty for `basic` and `ercot`."""
+    """The parameter or header, such as `securityToken`; empty for `basic` and `ercot`."""
     env: tuple[str, ...]
-    """The environment variables that hold it."""
+    """The environment variables that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a publisher, as plain values: it can be kept beside its answer and asked again.
+    """One request to a publisher, as plain values: it can be stored beside its response and repeated.
 
     `kind` "listing" has no rows: it only leads to further requests (`Feed.follow`).
     """
@@ -62,24 +62,24 @@ class Request:
     feed: str
     url: str
     params: tuple[tuple[str, str], ...] = ()
-    """Query parameters in the publisher's order, already formatted; secrets are not among them."""
+    """Query parameters in the publisher's order, already formatted, without secrets."""
     days: tuple[date, ...] = ()
-    """The market days (of the feed's `tz`) that the answer should hold; they also date bodies that carry no date."""
+    """The expected market days of the response, in the feed's `tz`; they also date bodies without a date."""
     zone: str | None = None
-    """Where one answer holds one zone and its body does not say which."""
+    """The zone of the response, if it covers one zone that its body does not name."""
     part: str = ""
-    """What distinguishes this request from others of the same day: a border's direction, a page, a product."""
+    """The difference from other requests of the same day: a border's direction, a page, a product."""
     kind: Literal["rows", "listing"] = "rows"
     method: Literal["GET", "POST"] = "GET"
     body: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     secrets: tuple[Secret, ...] = ()
     ext: str = "txt"
-    """How the kept body's name ends: csv, json, xml, zip, xls, html."""
+    """The file extension of the stored body: csv, json, xml, zip, xls, html."""
     nonce: tuple[str, ...] = ()
-    """Parameters that only keep caches from answering: without them it is the same question."""
+    """Parameters that only avoid cached responses: without them it is the same request."""
     once: bool = False
-    """The answer never changes, as that of a file with a time stamp in its name: once kept it is not asked again."""
+    """Whether the response never changes, like a file with a time stamp in its name; it is fetched only once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Publication:
     grace_minutes: Annotated[int, Meta(ge=0, description="Minutes after which data counts as late.")] = 30
 
     def out_at(self, day: MarketDay) -> int:
-        """When a daily feed publishes a market day, Unix seconds, by the local clock of that day."""
+        """Return when a daily feed publishes a market day, in Unix seconds, by the local clock of that day."""
         on = day.next(self.day_offset).day
         return int(datetime.combine(on, self.daily_at or time(), tzinfo=zone_of(day.tz)).timestamp())
 
@@ -112,62 +112,65 @@ Stamps = Literal["start", "end", "instant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """One product of a publisher: which rows it carries, when, and how to ask for and read them.
+    """One product of a publisher: its rows, its schedule, and how to fetch and parse them.
 
-    What it leaves out of zones, tz, stamps, since, resolution, rank, hub, origin and secrets is its `Source`'s.
+    If it leaves out zones, tz, stamps, since, resolution, rank, hub, origin or secrets, its `Source` provides them.
     """
 
     id: str
     """`aemo.dispatch`: source code, dot, product."""
     title: str
-    """A person's words for it: "NEM dispatch: regional price, demand and flows"."""
+    """A title for people: "NEM dispatch: regional price, demand and flows"."""
     zones: tuple[str, ...] = ()
     metrics: tuple[Metric | Forecast, ...]
-    """What it owes: every one of them for every zone of `zones`, in every answer."""
+    """The metrics that are due: each of them for every zone of `zones`, in every response."""
     rank: int = 0
-    """Within a (zone, metric): 1 is best, and the lower rank number is served."""
+    """Rank within a (zone, metric): 1 is best, and the lower rank number is served."""
     resolution: str = ""
     """The resolution of rows published today; each row states its own."""
     stamps: Stamps | None = None
-    """What the publisher's time stamps mean."""
+    """The meaning of the publisher's time stamps."""
     tz: str = ""
-    """Where its market day lies."""
+    """The time zone of its market day."""
     since: date = date.max
     """The first market day that it ever published."""
     publication: Publication
     requests: Callable[[Sequence[MarketDay], int], list[Request]]
-    """`requests(days, now)`: the questions for these market days (of `tz`) at the instant `now` (Unix seconds); one may
-    cover many days. Pure. Only days within reach are asked for."""
+    """`requests(days, now)` returns the requests for these market days (of `tz`) at the time `now` (Unix seconds).
+
+    A request may cover many days. Pure. Only days in range are requested.
+    """
     parse: Callable[[bytes, Request], Rows]
-    """Every row that a body states, wherever it lies. Pure. Raises FeedError leaves, never anything else."""
+    """Returns every row that a body contains. Pure. Raises only leaves of FeedError."""
     every_minutes: int
-    """How often its schedule asks."""
+    """The interval of its schedule."""
     follow: Callable[[bytes, Request], list[Request]] | None = None
-    """Further requests that an answer calls for: the files of a listing, the next page."""
+    """Returns the further requests that a response requires: the files of a listing, the next page."""
     combine: Callable[[Rows], Rows] | None = None
-    """Turns the rows of all answers of one run into canonical ones: both directions of a border into one net flow."""
+    """Converts the rows of a run's responses to canonical rows: both directions of a border to one net flow."""
     revised_days: int = 2
-    """How many past days a scheduled run asks again, since the publisher revises them."""
+    """Number of past days that a scheduled run fetches again, since the publisher revises them."""
     reach_days: int | None = None
-    """How many days back it still answers; None: its whole history."""
+    """Number of past days that the publisher still serves; None for its whole history."""
     files: bool = False
-    """Whether its answers are files that appear one by one: 404 then says that one is not there yet. Of an interface
-    that answers questions, 404 is an outage.
+    """Whether its responses are files that appear one by one, so that 404 means that a file is not there yet.
+
+    For a query interface, 404 is an outage.
     """
     zones_per_answer: Literal["all", "one"] = "all"
     optional_metrics: tuple[Metric | Forecast, ...] = ()
-    """What only some of its files hold too: carried, ranked and catalogued like `metrics`, but never missed or late."""
+    """Metrics that only some of its files contain: ranked and catalogued like `metrics`, but never missing or late."""
     hub: str = ""
     """The node, hub or region of a price, in the publisher's spelling."""
     secrets: tuple[Secret, ...] = ()
     max_bytes: int = 64_000_000
-    """A longer answer is refused."""
+    """A longer response is refused."""
     withheld: bool = False
     """Whether its rows, unlike those of its source, are withheld until EMDS_REDISTRIBUTABLE_SOURCES names it."""
     origin: str = ""
-    """Whose figures they are in the first place, by default its source: feeds of one origin fail together."""
+    """The original publisher of its data, by default its source: feeds of one origin fail together."""
     stands_in_for: str = ""
-    """The feed that it replaces during an outage: asked once a day, and each hour while that feed is late."""
+    """The feed for which it is a fallback: fetched once a day, and each hour while that feed is late."""
     version: str = "1"
     """The parser's version: raised when its rows change, so that Dagster shows old partitions as stale."""
 
@@ -177,30 +180,30 @@ class Feed:
 
     @property
     def ahead_days(self) -> int:
-        """1 where tomorrow's market day is published today."""
+        """Return 1 if tomorrow's market day is published today, else 0."""
         return max(0, -self.publication.day_offset)
 
     @property
     def newest_offset(self) -> int:
-        """Days from today to the newest day that may be out: 1 for a day ahead, -5 for one published five days late."""
+        """Return the days from today to the newest published day: 1 for a day ahead, -5 if published five days late."""
         return self.ahead_days - max(0, self.publication.day_offset)
 
     @property
     def yearly(self) -> bool:
-        """Whether its partitions are calendar years (installed capacity)."""
+        """Return whether its partitions are calendar years (installed capacity)."""
         return all(define(metric).yearly for metric in self.metrics)
 
     @property
     def is_forecast(self) -> bool:
-        """Whether all that it owes are vintages."""
+        """Return whether all its due data is vintages."""
         return all(define(metric).due == "vintages" for metric in self.metrics)
 
     def carries(self, metric: str) -> bool:
-        """Whether its rows may hold a metric, owed or not."""
+        """Return whether its rows may contain a metric, due or not."""
         return metric in self.metrics or metric in self.optional_metrics
 
     def out_of_reach(self, day: date, today: date) -> OutOfReach | None:
-        """Why the publisher does not answer for `day`; None where it does."""
+        """Return why the publisher does not serve `day`; None if it does."""
         if day < self.since:
             return OutOfReach(f"{self.id} starts on {self.since}")
         if self.reach_days is not None and (today - day).days > self.reach_days:
@@ -210,16 +213,16 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A publisher: whose figures they are, on what terms, how politely it is asked, and what its feeds share.
+    """A publisher: its data, its terms, its rate limit, and what its feeds share.
 
-    zones, tz, stamps, since, resolution, rank, hub, origin and secrets hold for every feed that leaves them out.
+    zones, tz, stamps, since, resolution, rank, hub, origin and secrets apply to every feed that leaves them out.
     """
 
     code: str
     name: str
     homepage: str
     hosts: tuple[str, ...]
-    """The hosts that its requests go to: redirects elsewhere are refused. The first names its pool in Dagster."""
+    """The hosts of its requests; redirects to other hosts are refused. The first names its pool in Dagster."""
     requests_per_minute: float
     licence: str
     licence_url: str
@@ -228,7 +231,7 @@ class Source:
     """If `withheld` is set, "no" and "unclear" withhold rows until the operator names the source in the environment."""
     feeds: tuple[Feed, ...]
     withheld: bool = False
-    """Whether its rows stay out of every answer until EMDS_REDISTRIBUTABLE_SOURCES names it."""
+    """Whether its rows are left out of every response until EMDS_REDISTRIBUTABLE_SOURCES names it."""
     zones: tuple[str, ...] = ()
     tz: str = ""
     stamps: Stamps = "start"
@@ -236,21 +239,24 @@ class Source:
     resolution: str = ""
     rank: int = 1
     hub: str = ""
-    """Of the feeds that carry a price."""
+    """For the feeds that carry a price."""
     origin: str = ""
     secrets: tuple[Secret, ...] = ()
     endpoint_env: str = ""
-    """The environment variable that may hold another address for all its requests; kept ones name the usual address."""
+    """The environment variable that may set another URL for all its requests; stored requests keep the usual URL.
+    """
     min_interval_s: float = 0.0
-    """Seconds between two requests to one host, where the publisher says so (CAISO OASIS: 5)."""
+    """Seconds between two requests to a host, if the publisher requires them (CAISO OASIS: 5)."""
     user_agent: str = ""
-    """Only where the publisher refuses unknown agents (aemo.com.au); else the service's own with a contact."""
+    """Only if the publisher rejects unknown agents (aemo.com.au); else the service's own with a contact."""
     notes: tuple[str, ...] = field(default=())
-    """What a reader of these figures must know: definitions, signs, what is left out."""
+    """Facts that readers of the data need: definitions, signs, what is left out."""
 
     def __post_init__(self) -> None:
-        """Give every feed what it leaves to its source. Readings go first: a source that fails is left alone for a
-        while, and no forecast may cost a reading its turn."""
+        """Give every feed what it leaves to its source, and put actual values before forecasts.
+
+        A source that fails is paused, and a forecast must not cost an actual value its rate-limit slot.
+        """
         complete = map(self._complete, self.feeds)
         object.__setattr__(self, "feeds", tuple(sorted(complete, key=lambda feed: feed.is_forecast)))
 
@@ -272,11 +278,11 @@ class Source:
 
     @property
     def required_env(self) -> tuple[str, ...]:
-        """The environment variables of its feeds' secrets."""
+        """Return the environment variables of its feeds' secrets."""
         return tuple(dict.fromkeys(name for feed in self.feeds for secret in feed.secrets for name in secret.env))
 
     def feed(self, product: str) -> Feed:
-        """The feed of that id or product name. Raises KeyError."""
+        """Return the feed with that ID or product name. Raises KeyError."""
         for feed in self.feeds:
             if product in (feed.id, feed.id.split(".", 1)[1]):
                 return feed
@@ -284,5 +290,5 @@ class Source:
 
 
 def request_window(days: Sequence[MarketDay]) -> Window:
-    """From the start of the first day to the end of the last: what one request over contiguous days asks for."""
+    """Return the window of one request over contiguous days: from the start of the first to the end of the last."""
     return Window(min(d.start for d in days), max(d.end for d in days))

@@ -1,4 +1,4 @@
-"""Types that fields of documents share: what Python checks, and what OpenAPI says of them beside.
+"""Define types that fields of documents share: what Python checks, and what OpenAPI describes in addition.
 
 A field is described by `Meta(description=...)`. The components that `$ref` names are in `api.openapi.members`.
 """
@@ -18,7 +18,7 @@ def _component(name: str) -> Meta:
 
 
 TEXT = {"type": "string"}
-"""What JSON Schema says of a `Literal` of words beside the words."""
+"""What JSON Schema contains for a `Literal` of words beside the words."""
 ZoneId = Annotated[str, _component("ZoneId")]
 MetricName = Annotated[str, _component("MetricName")]
 FileMetric = Annotated[str, _component("FileMetric")]

@@ -1,11 +1,11 @@
-"""The zones that EMDS_ZONES adds to the 25 of the default set: one table, from which everything about them follows.
+"""Define the zones that EMDS_ZONES adds to the default set of 25, in one table that determines everything about them.
 
 A zone is added with one row of `further_zones.csv`. Its feeds, borders, catalogue entry, names and simulated responses
 follow. Lists within a cell are separated by a comma and a blank. Codes and borders are those that entsoe-py lists
-(https://github.com/EnergieID/entsoe-py, mappings.py), but for these: Italy's links to Greece, Montenegro and Malta are
-borders of the zone in which they end. Serbia borders on Kosovo instead of Albania, since Kosovo is a control area of
-its own. The Baltic states and Finland have no border with Russia or Belarus. Corsica's ties are not published as a
-border of a zone.
+(https://github.com/EnergieID/entsoe-py, mappings.py), with the following exceptions. Italy's interconnectors to Greece,
+Montenegro and Malta are borders of the zone in which they end. Serbia borders on Kosovo instead of Albania, since
+Kosovo is a separate control area. The Baltic states and Finland have no border with Russia or Belarus. Corsica's
+interconnectors are not published as a border of a zone.
 
 The dates of `net_since`: Italy's zones have had their present borders since 2021-01-01. Kosovo's control area was
 separated from Serbia's on 2020-12-14. Finland has imported nothing from Russia since 2022-05-14. The Baltic states left
@@ -23,12 +23,12 @@ from importlib.resources import files
 from warehouse.errors import StorageError
 
 SPEC, EUROPE = "spec", "europe"
-"""The two sets that have a name."""
+"""The names of the two named sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class FurtherZone:
-    """One zone of ENTSO-E's Transparency Platform beyond the default set. Its prices are in EUR."""
+    """A zone of ENTSO-E's Transparency Platform beyond the default set. Its prices are in EUR."""
 
     id: str
     name: str
@@ -38,14 +38,14 @@ class FurtherZone:
     peak_mw: float
     """The highest demand, as an order of magnitude: bounds and tolerances are shares of it."""
     place: tuple[float, float]
-    """Latitude and longitude of a point in its middle."""
+    """Latitude and longitude of a point near its centre."""
     borders: str
-    """The areas that it borders on, separated by commas: ids of zones, and names of areas that no set covers."""
+    """The areas that it borders on, separated by commas: IDs of zones, and names of areas that no set covers."""
     outside: str
-    """What border rows call the area while it is not a zone; several names are separated by commas."""
+    """The area's name in border rows while it is not a zone; several names are separated by commas."""
     aliases: tuple[str, ...]
     part_of: tuple[str, ...]
-    """The country of which it is only a part, by name and code."""
+    """The country that contains it, by name and code, if it is only a part."""
     has_capacity: bool
     """Whether the installed capacity of the zone is published."""
     net_since: str
@@ -54,12 +54,12 @@ class FurtherZone:
 
     @property
     def neighbours(self) -> tuple[str, ...]:
-        """Return the areas that it borders on, each under the name that a border row carries."""
+        """Return the areas that it borders on, each under its name in border rows."""
         return tuple(name_area(area) for area in self.borders.split(", "))
 
     @property
     def outside_names(self) -> tuple[str, ...]:
-        """Return the names that border rows give the area while it is not a zone."""
+        """Return the area's names in border rows while it is not a zone."""
         return tuple(self.outside.split(", "))
 
 
@@ -91,7 +91,7 @@ def split(setting: str) -> list[str]:
 
 
 def require_known(setting: str, default: Collection[str]) -> None:
-    """Check that every id in a value of EMDS_ZONES exists. A list may repeat the ids of the `default` set.
+    """Check that every ID in a value of EMDS_ZONES exists. A list may repeat the IDs of the `default` set.
 
     Raises StorageError.
     """
@@ -111,10 +111,10 @@ ENABLED = choose(SETTING)
 NAME_OF_SET = {(): SPEC, TABLE: EUROPE}.get(ENABLED)
 """The name of the set that this process covers; None for a list of some of the further zones."""
 ID_OF_OUTSIDE = {name: zone.id for zone in ENABLED for name in zone.outside_names}
-"""The names of areas outside the default set that are zones here -> their ids."""
+"""Names of areas outside the default set that are zones in this process -> their IDs."""
 _OUTSIDE_OF_ID = {zone.id: zone.outside_names[0] for zone in TABLE if zone not in ENABLED}
 
 
 def name_area(area: str) -> str:
-    """Return what border rows call an area, given by its id or by its name while it is not a zone."""
+    """Return an area's name in border rows, given its ID or its name while it is not a zone."""
     return ID_OF_OUTSIDE.get(area) or _OUTSIDE_OF_ID.get(area, area)

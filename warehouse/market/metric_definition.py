@@ -1,4 +1,4 @@
-"""What a metric is, as a value: its units and bounds, what its publishers owe, and how the API and briefs offer it.
+"""Define a metric as a value: its units and bounds, what is due, and how the API and briefs present it.
 
 The table of the metrics is `warehouse.market.metrics`.
 """
@@ -13,7 +13,7 @@ from warehouse.market.zones import Limits, Zone
 
 
 class Tolerance(NamedTuple):
-    """How far a day's level may lie from those of the days before.
+    """How far a day's level may be from those of the days before.
 
     A multiple of their spread, at least a share of their usual size and an amount in the series' own unit.
     """
@@ -24,9 +24,9 @@ class Tolerance(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """How far the hourly means of two feeds may lie apart on average: a share of the mean, at least an amount.
+    """How far apart the hourly means of two feeds may be on average: a share of the mean, at least an amount.
 
-    Publishers define demand and interchange a little differently (losses, pumping, small ties).
+    Publishers define demand and interchange slightly differently (losses, pumping, small interconnectors).
     """
 
     share: float
@@ -39,25 +39,25 @@ class Path:
 
     word: str
     sentence: str
-    """What its rows are, in the API's description."""
+    """The description of its rows in the API."""
     offer: str
     """What a buyer gets, before "of one zone"."""
     example: float
-    """A value that can be a reading, for examples."""
+    """A plausible value, for examples."""
     price: str = "0.01"
-    """USD a call."""
+    """USD per call."""
     other_words: tuple[str, ...] = ()
-    """What people ask for and mean this metric: only for "Did you mean"."""
+    """Other words that people use for this metric: only for "Did you mean"."""
 
 
 @dataclass(frozen=True, slots=True)
 class BriefWords:
-    """How briefs speak of a metric with one current value a zone."""
+    """How briefs describe a metric with one current value per zone."""
 
     subject: str
     """The subject of the summary's sentences, at the start of a sentence."""
     headline: str = ""
-    """What the headline calls it; if empty, the subject in lower case."""
+    """The headline's word for it; if empty, the subject in lower case."""
     decimals: int = 0
     by_hour: bool = False
     """Whether it follows the clock: its rank among the same hours of the day leads."""
@@ -67,61 +67,65 @@ class BriefWords:
 
 @dataclass(frozen=True, slots=True)
 class CurrentMix:
-    """How documents of the present carry the newest interval of a metric by fuel."""
+    """How documents of the present contain the newest interval of a metric by fuel."""
 
     member: str
-    """The member that holds the values by fuel, beside `<member>_unit` and `<member>_ts`; it begins no other's name."""
+    """The field with the values by fuel, beside `<member>_unit` and `<member>_ts`; no other field's name starts so.
+    """
     subject: str = ""
-    """What sentences of the brief call it; empty where none speaks of it."""
+    """The brief's word for it; empty if no sentence mentions it."""
     is_awaited: bool = False
-    """Whether `valid_until`, staleness and the charge depend on it. Then briefs say when it is due or why it is absent,
-    and `latest` holds it as one object."""
+    """Whether `valid_until`, staleness and the charge depend on it.
+
+    Briefs then report when it is due or why it is absent, and `latest` contains it as one object.
+    """
     is_whole: bool = False
-    """Whether it is the newest interval in which every fuel that the same time of the day before had has a row."""
+    """Whether it is the newest interval in which every fuel of the interval 24 hours earlier has a row."""
 
     def names(self, member: str) -> bool:
-        """Whether a member of a document is one of its own."""
+        """Return whether a field of a document belongs to it."""
         return member == self.member or member.startswith(f"{self.member}_")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """One metric: what a reader of its figures, a check and an endpoint need to know of it."""
+    """The definition of a metric, as readers of its data, checks and endpoints need it."""
 
     title: str
     definition: str
     units: str
     """Its units, in words."""
     unit: Callable[[Zone], str]
-    """The unit of a zone's rows, as rows spell it."""
+    """The unit of a zone's rows, in the spelling of rows."""
     sign: str
     interval: str
-    """What one row's `ts` and `resolution` span."""
+    """The period that a row's `ts` and `resolution` describe."""
     limits: Callable[[Zone, str, str | None], Limits]
-    """By zone, the row's unit and its fuel."""
+    """By zone, unit of the row, and fuel."""
     level: Callable[[Zone], Tolerance | None] | None
-    """None if days are not compared, or those of some zones are not."""
+    """None if days are not compared; returns None for zones whose days are not compared."""
     agreement: Agreement | None
-    """None where feeds are not compared."""
+    """None if feeds are not compared."""
     frozen_hours: float | None
-    """Hours that a series may repeat one value; None where it may for ever."""
+    """Hours for which a series may repeat a value; None for no limit."""
     path: Path | None
-    """None where the API offers it under no path of its own."""
+    """None if the API does not offer it under its own path."""
     brief: BriefWords | None
-    """None where it has no place among the current values of a zone."""
+    """None if it is not among the current values of a zone."""
     mix: CurrentMix | None = None
-    """None where latest, brief and snapshot carry no values by fuel of it."""
+    """None if latest, brief and snapshot contain no values by fuel of it."""
     in_windows: bool = False
     """Whether `/v1/windows` compares blocks of hours by it."""
     by_fuel: bool = False
     ahead: bool = False
     """Whether rows of tomorrow are published today."""
     due: Literal["intervals", "years", "vintages"] = "intervals"
-    """What its publishers owe: every interval, a row a year, or from time to time a vintage, whatever it holds."""
+    """What publishers are expected to publish: every interval, a row per year, or vintages at irregular times.
+    """
     merge: Literal["corrections", "vintages"] = "corrections"
-    """What a later value of an interval is: a correction, which replaces it, or a vintage, which stands beside it."""
+    """The meaning of an interval's later value: a correction, which replaces it, or a vintage, which is added to it."""
 
     @property
     def yearly(self) -> bool:
-        """Whether its rows are years, which have no means."""
+        """Return whether its rows are years, which have no means."""
         return self.due == "years"

@@ -1,6 +1,6 @@
-"""The metrics: one record each, from which bounds, units, paths, prices and words follow everywhere.
+"""Define the metrics: one record each, which determines bounds, units, paths, prices and words everywhere.
 
-Every field without a default must be set: a new metric never takes over another's bounds or words.
+Every field without a default must be set, so that a new metric does not inherit another's bounds or words.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def _price_limits(zone: Zone, unit: str, _fuel: str | None) -> Limits:
 def _generation_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
     if unit == "%":
         return Limits(0.0, 100.0)
-    # Plants at rest draw their own use from the grid; stores charge.
+    # Idle plants draw their own use from the grid; storage charges.
     stores = fuel in ("battery", "pumped_storage")
     return Limits(-zone.peak_mw if stores else -0.05 * zone.peak_mw, 1.5 * zone.peak_mw)
 
@@ -38,12 +38,12 @@ def _carbon_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
 
 
 def _carbon_level(zone: Zone) -> Tolerance | None:
-    # The days of hydro zones go from 0 to a few grams, which is a large step in relation to nothing.
+    # The days of hydro zones vary from 0 to a few grams, which is a large step relative to nothing.
     return None if zone.id in ("AU-TAS", "NO-2") else Tolerance(5, 0.35, 30.0)
 
 
 def _mix_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
-    # Publishers count pumping and charging into hydro or other where they have no fuel of its own for storage.
+    # Publishers without a fuel for storage count pumping and charging as hydro or other.
     if fuel in ("hydro", "other"):
         return Limits(-zone.peak_mw, 1.5 * zone.peak_mw)
     return _generation_limits(zone, unit, fuel)
@@ -167,7 +167,7 @@ METRICS: dict[Metric, Definition] = {
         limits=_generation_limits,
         level=lambda zone: Tolerance(5, 0.10, 0.01 * zone.peak_mw),
         agreement=None,
-        frozen_hours=None,  # nuclear's share and a night's solar stand still
+        frozen_hours=None,  # nuclear's share and a night's solar stay constant
         path=Path(
             "generation",
             "Returns generation by fuel: in MW for US-CAISO, in % of total generation for GB.",
@@ -189,7 +189,7 @@ METRICS: dict[Metric, Definition] = {
         sign="Positive. `pumped_storage` and `battery` are output minus consumption: negative while charging.",
         interval=_MEAN,
         limits=_mix_limits,
-        level=None,  # fuels of one interval arrive one after the other: their sum is not a level
+        level=None,  # fuels of an interval arrive one after another, so their sum is not a level
         agreement=None,
         frozen_hours=None,
         path=Path(
@@ -211,7 +211,7 @@ METRICS: dict[Metric, Definition] = {
         unit=lambda zone: "gCO2/kWh",
         sign="Positive.",
         interval=_MEAN,
-        # No grid of ours was ever free of carbon: 0 is a missing reading.
+        # No covered grid was ever carbon-free: 0 is a missing value.
         limits=lambda zone, unit, fuel: Limits(1.0, 1000.0),
         level=lambda zone: Tolerance(5, 0.20, 15.0),
         agreement=None,
@@ -271,7 +271,7 @@ METRICS: dict[Metric, Definition] = {
 
 
 def _define_forecast(actual: Metric) -> Definition:
-    """A forecast has its metric's units and limits; what compares readings with each other does not compare it."""
+    """Return a forecast's definition: its metric's units and limits, without comparisons between actual values."""
     of = METRICS[actual]
     return replace(
         of,
@@ -294,23 +294,23 @@ _BY_WORD: dict[str, Definition] = {str(metric): of for metric, of in [*METRICS.i
 BY_FUEL = frozenset(metric for metric, of in METRICS.items() if of.by_fuel)
 YEARLY = frozenset(metric for metric, of in METRICS.items() if of.yearly)
 SCALAR = tuple(metric for metric, of in METRICS.items() if of.brief is not None)
-"""The metrics with one current value a zone: the keys of `metrics`, `current`, `context` and `trend_24h`."""
+"""The metrics with one current value per zone: the keys of `metrics`, `current`, `context` and `trend_24h`."""
 AWAITED = tuple(metric for metric, of in METRICS.items() if of.brief is not None and of.brief.is_awaited)
-"""Those of `SCALAR` on which `valid_until`, staleness and the charge depend."""
+"""The members of `SCALAR` on which `valid_until`, staleness and the charge depend."""
 MIXES: dict[Metric, CurrentMix] = {metric: of.mix for metric, of in METRICS.items() if of.mix is not None}
-"""The metrics by fuel of which documents of the present hold the newest interval."""
+"""The metrics by fuel whose newest interval is in documents of the present."""
 CURRENT = (*SCALAR, *MIXES)
-"""What documents of the present hold: latest, brief and snapshot."""
+"""The metrics in documents of the present: latest, brief and snapshot."""
 ONE_VALUED = tuple(metric for metric, of in METRICS.items() if not of.by_fuel and not of.yearly)
-"""The metrics of which a zone has one value an interval: what marts of days and hours are made of."""
+"""The metrics with one value per zone and interval, on which marts of days and hours are based."""
 BY_PATH = {of.path.word: metric for metric, of in METRICS.items() if of.path is not None}
-"""The metric behind the last part of a series path: `carbon-intensity`."""
+"""The metric for the last part of a series path, such as `carbon-intensity`."""
 PUBLIC = tuple(BY_PATH.values())
 """The metrics that the API names: those with a path."""
 
 
 def _require_complete() -> None:
-    """Check what no single record can state. Raises ValueError, which says what to add or change."""
+    """Check what a single record cannot state. Raises ValueError, which names what to add or change."""
     for metric in Metric:
         if metric not in METRICS:
             raise ValueError(f"Metric.{metric.name} has no record: add it to METRICS in warehouse/market/metrics.py.")
@@ -331,7 +331,7 @@ _require_complete()
 
 
 def brief_words(metric: str) -> BriefWords:
-    """Return how briefs speak of a scalar metric. Raises ValueError for another one."""
+    """Return how briefs describe a scalar metric. Raises ValueError for another metric."""
     words = define(metric).brief
     if words is None:
         raise ValueError(f"{metric} is not part of the brief")

@@ -1,4 +1,4 @@
-"""The words of the market: metrics, their forecasts, and fuels, as rows, paths and documents spell them."""
+"""Define the words of the market: metrics, their forecasts, and fuels, as rows, paths and documents spell them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Metric(StrEnum):
-    """What a series measures. `price_day_ahead` is a series of its own and served as `price?market=day_ahead`."""
+    """The quantity of a series. `price_day_ahead` is a separate series, served as `price?market=day_ahead`."""
 
     PRICE = "price"
     PRICE_DAY_AHEAD = "price_day_ahead"
@@ -21,9 +21,9 @@ class Metric(StrEnum):
 
 
 class Forecast(StrEnum):
-    """What a publisher expects of a metric: stored apart, and never added to, ranked with or shown among its readings.
+    """A publisher's forecast of a metric: stored separately, never added to, ranked with or shown among actual values.
 
-    No members of `Metric`, so that whatever goes through all metrics meets no forecast.
+    Forecasts are not members of `Metric`, so that loops over all metrics exclude them.
     """
 
     PRICE = "price_forecast"
@@ -39,17 +39,17 @@ def is_forecast(metric: str) -> bool:
 
 
 def actual_of(metric: str) -> Metric:
-    """Return the metric that a stored one is a forecast of; itself if it is none. Raises ValueError for no metric."""
+    """Return the metric of a stored forecast, or the metric itself. Raises ValueError for any other word."""
     return Metric(metric.removesuffix("_forecast"))
 
 
 def forecast_of(metric: Metric) -> Forecast:
-    """Return the stored metric of a metric's forecasts. Raises ValueError for a metric that nobody forecasts."""
+    """Return the stored metric of a metric's forecasts. Raises ValueError for a metric without forecasts."""
     return Forecast(f"{metric}_forecast")
 
 
 class Fuel(StrEnum):
-    """One vocabulary for generation, mix, capacity and plants."""
+    """The shared vocabulary of generation, mix, capacity and plants."""
 
     NUCLEAR = "nuclear"
     COAL = "coal"
@@ -73,4 +73,4 @@ class Fuel(StrEnum):
 
 
 PLANT_FUELS = tuple(fuel for fuel in Fuel if fuel is not Fuel.SOLAR_ROOFTOP)
-"""The fuels of the plants layer: panels on roofs are part of a mix alone."""
+"""The fuels of the plants layer: rooftop panels exist only in a mix."""

@@ -1,4 +1,4 @@
-"""What zones are called elsewhere: area codes (EIC) of ENTSO-E, market codes, and names in German and French."""
+"""List what zones are called elsewhere: ENTSO-E's area codes (EIC), market codes, and German and French names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "AU-SA": ("AU-SA1",),
     "AU-TAS": ("AU-TAS1",),
 }
-"""Further names of a zone, by its id."""
+"""Further names of a zone, by its ID."""
 
 OTHER_COUNTRY_NAMES: Mapping[str, tuple[str, ...]] = {
     "Italy": ("Italien", "Italie"),
@@ -48,7 +48,7 @@ OTHER_COUNTRY_NAMES: Mapping[str, tuple[str, ...]] = {
     "Australia": ("Australien", "Australie"),
     "United States": ("Vereinigte Staaten", "États-Unis"),
 }
-"""Further names of a country of which this service has only parts, by its English name."""
+"""Further names of a country that this service covers only in part, by its English name."""
 
 RESEMBLING = ("Belize", "England", "Iceland", "New Zealand")
 """Names of other places that differ from a zone's name by a letter or two."""

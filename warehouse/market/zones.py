@@ -1,4 +1,4 @@
-"""The zones: ids, names, clocks, currencies, sizes, and the metrics that each publishes."""
+"""Define the zones: IDs, names, clocks, currencies, sizes, and the metrics that each publishes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from warehouse.market.zone_names import OTHER_COUNTRY_NAMES, RESEMBLING, names_e
 
 
 class Limits(NamedTuple):
-    """The lowest and the highest value that can be a reading, both included, in the row's own unit.
+    """The lowest and the highest plausible value, both included, in the row's own unit.
 
-    Wider than every record and cap: no true value is refused.
+    Wider than every record and cap, so that no true value is refused.
     """
 
     low: float
@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
 
 class PublishedCarbon(NamedTuple):
-    """The carbon intensity that an operator publishes of a zone."""
+    """The carbon intensity that an operator publishes for a zone."""
 
     metric: Metric
     """The stored series."""
@@ -43,38 +43,39 @@ class Zone:
     market_tz: str
     currency: str
     metrics: frozenset[Metric]
-    """The metrics that the API serves of the zone under a path of their own."""
+    """The metrics that the API serves for the zone under their own path."""
     headline: str
-    """What `price` is here, in words: the hub or region, and the market."""
+    """The meaning of `price` in the zone, in words: the hub or region, and the market."""
     peak_mw: float
     """The highest demand ever published, roughly: bounds and tolerances are shares of it."""
     place: tuple[float, float]
-    """Latitude and longitude of a point in its middle."""
+    """Latitude and longitude of a point near its centre."""
     price_limits: Mapping[str, Limits]
-    """By currency: the market's floor and cap, with room."""
+    """By currency: the market's floor and cap, with a margin."""
     day_ahead: str = ""
-    """What `price?market=day_ahead` is here, in words; empty where the zone has none."""
+    """The meaning of `price?market=day_ahead` in the zone, in words; empty if the zone has none."""
     day_ahead_metric: Metric | None = None
-    """The stored series behind `market=day_ahead`: its own in the US, the headline's in Europe, none in GB and AU."""
+    """The stored series of `market=day_ahead`: separate in the US, the headline's in Europe, none in GB and AU.
+    """
     least_demand: float = 0.01
-    """The lowest demand that can be a reading, as a share of the peak: next to nothing is a missing one spelt 0."""
+    """The lowest plausible demand as a share of the peak: a value near nothing is a missing value spelt 0."""
     generation_unit: str = "MW"
     aliases: tuple[str, ...] = ()
-    """What else people and markets call it: the country that is the whole zone, a region's code."""
+    """Other names of the zone: the country that is the whole zone, a region's code."""
     part_of: tuple[str, ...] = ()
-    """The country of which it is only a part, by name and code: never a name of the zone."""
+    """The country that contains it, by name and code, if it is only a part: never a name of the zone."""
     published_carbon: PublishedCarbon | None = None
-    """None where the zone's carbon intensity is an estimate."""
+    """None if the zone's carbon intensity is an estimate."""
 
     @property
     def stored_metrics(self) -> frozenset[Metric]:
-        """The metrics of which a series is stored: `price_day_ahead` and `carbon_estimate` stand behind other paths."""
+        """Return the stored series; `price_day_ahead` and `carbon_estimate` are served under other paths."""
         day_ahead = {self.day_ahead_metric} if self.day_ahead_metric is not None else set()
         return self.metrics - {Metric.CARBON} | {self.carbon_metric, Metric.CARBON_ESTIMATE} | day_ahead
 
     @property
     def carbon_metric(self) -> Metric:
-        """The stored series behind `/v1/carbon/{zone}`: the published one if there is one, else the estimate."""
+        """Return the stored series of `/v1/carbon/{zone}`: the published one if there is one, else the estimate."""
         return Metric.CARBON_ESTIMATE if self.published_carbon is None else self.published_carbon.metric
 
     def describe_carbon(self, stored: str) -> dict[str, str | bool]:
@@ -85,14 +86,14 @@ class Zone:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that names the zone: of `Texas (ERCOT)` both halves too."""
+        """Return all names of the zone; for `Texas (ERCOT)`, also both halves."""
         place, _, market = self.name.removesuffix(")").partition(" (")
         return (self.id, self.name, place, *((market,) if market else ()), *self.aliases, *names_elsewhere(self.id))
 
 
 _ALL = frozenset({Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE, Metric.CARBON})
 _USD = {"USD": Limits(-2_500, 15_000)}
-"""ERCOT's cap stood at 9000."""
+"""ERCOT's cap was 9000."""
 _AUD = {"AUD": Limits(-1_100, 40_000)}
 """AEMO's cap rises every July."""
 _EUR = {"EUR": Limits(-1_000, 10_000)}
@@ -229,7 +230,7 @@ def _further(added: further_zones.FurtherZone) -> Zone:
 
 
 DEFAULT_SET = tuple(zone.id for zone in _RECORDS)
-"""The ids that every service covers."""
+"""The IDs that every service covers."""
 further_zones.require_known(further_zones.SETTING, DEFAULT_SET)
 EVERY_ZONE: dict[str, Zone] = {zone.id: zone for zone in (*_RECORDS, *map(_further, further_zones.TABLE))}
 """The default set in the specification's order, then the zones that EMDS_ZONES can add."""
@@ -239,7 +240,7 @@ ZONES = {name: zone for name, zone in EVERY_ZONE.items() if name in _COVERED}
 
 
 def zone(name: str) -> Zone:
-    """Return the zone of that id. Raises UnknownZone."""
+    """Return the zone with that ID. Raises UnknownZone."""
     try:
         return ZONES[name]
     except KeyError:
@@ -265,13 +266,13 @@ def _zones_by_country() -> dict[str, list[str]]:
 
 
 _BY_COUNTRY = _zones_by_country()
-"""Countries of which there are only parts, by plain name."""
+"""Countries that are covered only in part, by plain name."""
 _LEAST_OF_A_TYPO = 5
-"""Letters of a name below which it is a code, and the nearest code is another country."""
+"""A name with fewer letters is a code, and the nearest code is another country."""
 
 
 def find_zone(name: str) -> str:
-    """Return the id of the zone of that id, name or alias, however it is written. Raises UnknownZone."""
+    """Return the ID of the zone with that ID, name or alias, in any spelling. Raises UnknownZone."""
     found = _BY_NAME.get(_plain(name[:80]))
     if found is None:
         raise _unknown(name[:40])
@@ -279,7 +280,7 @@ def find_zone(name: str) -> str:
 
 
 def _unknown(name: str) -> UnknownZone:
-    """Build the error of a name that no zone has: with the zones of a country that has several, or the nearest one."""
+    """Return the error for an unknown name, with the zones of a country that has several, or the nearest zone."""
     plain = _plain(name)
     if parts := _BY_COUNTRY.get(plain):
         detail = f"{name} has several zones; this service covers {', '.join(parts)}."
@@ -300,5 +301,5 @@ def _uncovered(parts: Collection[str]) -> str:
 
 
 def zones_with(metric: Metric) -> tuple[str, ...]:
-    """Return the ids of the zones that publish a metric."""
+    """Return the IDs of the zones that publish a metric."""
     return tuple(z.id for z in ZONES.values() if metric in z.metrics)
