@@ -1,6 +1,6 @@
-"""Tables of zone boundaries, interconnectors and plants, their sources (README.md), and the code that rebuilds them.
+"""Provide tables of zone boundaries, interconnectors and plants with their sources (README.md), and rebuild them.
 
-The pipeline publishes the files of `shipped` as they are. All else here runs by hand and needs the extra `geo`.
+The pipeline publishes the files of `shipped` unchanged. Everything else here is run manually and needs the extra `geo`.
 """
 
 from __future__ import annotations
@@ -8,4 +8,4 @@ from __future__ import annotations
 from pathlib import Path
 
 TABLES = Path(__file__).parent / "tables"
-"""The tables, as kept in the repository."""
+"""The tables in the repository."""

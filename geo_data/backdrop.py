@@ -1,4 +1,4 @@
-"""The land behind the zones of the map page: coarse countries of three regions, from the polygons of the zones."""
+"""Draw the land behind the zones of the map page: coarse countries of three regions, from the zones' polygons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REGIONS = {
 
 
 def collection(folder: Path) -> str:
-    """GeoJSON of the regions' countries, without names: `region` is the only property."""
+    """Return GeoJSON of the regions' countries, without names: `region` is the only property."""
     features = [
         {"type": "Feature", "properties": {"region": region}, "geometry": _geometry(shape)}
         for region, (crs, box) in REGIONS.items()
@@ -32,7 +32,7 @@ def collection(folder: Path) -> str:
 def _clipped(folder: Path, box: tuple[float, float, float, float]) -> dict[str, Any]:
     window, countries = shapely.box(*box), {}
     for place, shapes in enumerate(footprints.units(folder, "countries").values()):
-        # A country cut by the antimeridian (Fiji) comes as a band round the globe.
+        # A country that the antimeridian cuts (Fiji) appears as a band round the globe.
         land = shapely.union_all(
             [part for part in shapely.get_parts(shapely.get_parts(shapes)) if part.bounds[2] - part.bounds[0] < 180]
         )

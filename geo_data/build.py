@@ -1,8 +1,8 @@
-"""Rebuild the tables from publishers' files, check them, make the layers. Only `list` asks the network.
+"""Rebuild the tables from publishers' files, check them, and create the layers. Only `list` uses the network.
 
-python -m geo_data.build check                    every check over the kept tables; exit 1 where one fails
-python -m geo_data.build layers                   shipped/*, the files that are published, from the tables
-python -m geo_data.build list FOLDER              EIA's newest list of plants alone
+python -m geo_data.build check                    every check over the tables; exit code 1 if a check fails
+python -m geo_data.build layers                   shipped/*, the published files, from the tables
+python -m geo_data.build list FOLDER              only EIA's newest list of plants
 python -m geo_data.build zones FOLDER             tables/zones{,.europe}.{high,low}.geojson from the polygons in FOLDER
 python -m geo_data.build backdrop FOLDER          the land behind the map page, from the same polygons
 python -m geo_data.build plants FOLDER            the US rows of tables/plants.csv from the newest EIA-860M in FOLDER,
@@ -30,7 +30,7 @@ PLANTS = TABLES / "plants.csv"
 
 
 def write_zones(folder: Path) -> None:
-    """Writes the footprints at each level of detail: those of the default set, and those of all zones of Europe."""
+    """Write the footprints at each level of detail: those of the default set, and those of all zones of Europe."""
     for level in LEVELS:
         default = footprints.zones(folder, TABLES / "counties.csv", level)
         for name, built in (("zones", default), ("zones.europe", footprints.all_of_europe(folder, level))):
@@ -38,7 +38,7 @@ def write_zones(folder: Path) -> None:
 
 
 def zone_collection(built: Mapping[str, Any]) -> str:
-    """The footprints as a FeatureCollection, one zone a line."""
+    """Return the footprints as a FeatureCollection, one zone per line."""
     lines = [json.dumps(_feature(zone, built[zone]), separators=(",", ":")) for zone in EVERY_ZONE if zone in built]
     return '{"type":"FeatureCollection","features":[\n' + ",\n".join(lines) + "\n]}\n"
 
@@ -48,14 +48,14 @@ def _feature(zone: str, shape: Any) -> dict[str, Any]:
 
 
 def write_backdrop(folder: Path) -> None:
-    """Writes the land behind the map page."""
+    """Write the land behind the map page."""
     BACKDROP.write_text(backdrop.collection(folder), encoding="utf-8")
 
 
 def write_plants(folder: Path) -> None:
-    """Writes the US plants of the newest workbook in the folder, corrected, beside the others.
+    """Write the corrected US plants of the newest workbook in the folder, together with the other plants.
 
-    European rows are taken by hand, each with its reason in plant_mends.csv. Raises FileNotFoundError.
+    European rows are edited manually, each with its reason in plant_mends.csv. Raises FileNotFoundError.
     """
     listed = table_rows.mended(eia860m.plants(eia860m.newest(folder)), table_rows.mends())
     others = [plant for plant in table_rows.plants() if not plant.id.startswith("eia-")]
@@ -63,7 +63,7 @@ def write_plants(folder: Path) -> None:
 
 
 def report(findings_by_layer: dict[str, dict[str, list[str]]]) -> int:
-    """Prints every check with its findings; returns the exit code, 1 where a check failed."""
+    """Print every check with its findings and return the exit code: 1 if a check failed."""
     for layer, checks in findings_by_layer.items():
         for name, faults in checks.items():
             sys.stdout.write(f"{'FAIL' if faults else 'ok  '} {layer}: {name.replace('_', ' ')}\n")

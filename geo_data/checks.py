@@ -1,4 +1,4 @@
-"""The rules of the layers: pure functions from records and shapes to findings. An empty list means that a rule holds.
+"""Check the layers: pure functions from records and shapes to findings. An empty list means that a rule holds.
 
 Shapes are shapely geometries in lon/lat (WGS 84); distances are geodesic.
 """
@@ -24,15 +24,15 @@ COAST_KM = 1.5
 OFFSHORE_KM = 250.0
 """Largest distance of a wind farm from the land of its zone (Dogger Bank: 235 km)."""
 ALIKE = 0.9
-"""Capacities of which the smaller is this part of the larger may be one plant's."""
+"""Two capacities may be of the same plant if the smaller is at least this share of the larger."""
 CLOSE = 0.15
-"""Capacities of two lists differ by so much before a reason is due: net, gross, connected."""
+"""Difference between the capacities of two lists above which a reason is needed: net, gross, connected."""
 SLIVER_DEG = 0.005
 """A narrower gap between neighbours is an error of the layers, not a strait."""
 
 
 def valid(shapes: Mapping[str, Any]) -> list[str]:
-    """Geometries that are invalid, empty, outside the globe, or repeat a vertex."""
+    """Return geometries that are invalid, empty, outside the globe, or repeat a vertex."""
     faults = []
     for name, shape in shapes.items():
         west, south, east, north = shape.bounds if not shape.is_empty else (0, 0, 0, 0)
@@ -46,7 +46,7 @@ def valid(shapes: Mapping[str, Any]) -> list[str]:
 
 
 def ring_order(shapes: Mapping[str, Any]) -> list[str]:
-    """Polygons whose exterior is not counter-clockwise or whose holes are not clockwise (RFC 7946 section 3.1.6)."""
+    """Return polygons with a clockwise exterior or a counter-clockwise interior, against RFC 7946 section 3.1.6."""
     faults = []
     for name, shape in shapes.items():
         for part in shapely.get_parts(shape):
@@ -58,7 +58,7 @@ def ring_order(shapes: Mapping[str, Any]) -> list[str]:
 
 
 def coverage(shapes: Mapping[str, Any], gap_deg: float = SLIVER_DEG) -> list[str]:
-    """Neighbours that overlap, do not share their common border vertex for vertex, or leave a narrower gap."""
+    """Return neighbours that overlap, whose common border differs in a vertex, or that leave a gap below `gap_deg`."""
     names, geometries = list(shapes), list(shapes.values())
     faults = [
         f"{a} and {b} overlap" for a, b in combinations(names, 2) if shapely.intersection(shapes[a], shapes[b]).area > 0
@@ -73,7 +73,7 @@ def coverage(shapes: Mapping[str, Any], gap_deg: float = SLIVER_DEG) -> list[str
 
 
 def enclosed_slivers(shapes: Mapping[str, Any]) -> list[str]:
-    """Narrow gaps that zones enclose. San Marino and Liechtenstein are wider."""
+    """Return narrow gaps that zones enclose. San Marino and Liechtenstein are wider."""
     rings = [
         ring
         for part in shapely.get_parts(shapely.union_all([*shapes.values()]))
@@ -83,7 +83,7 @@ def enclosed_slivers(shapes: Mapping[str, Any]) -> list[str]:
 
 
 def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str]:
-    """Ids that are repeated, missing or unexpected."""
+    """Return IDs that are repeated, missing or unexpected."""
     counted = Counter(list(layer))
     faults = [f"{name} comes {times} times" for name, times in counted.items() if times > 1]
     if expected is not None:
@@ -93,7 +93,7 @@ def ids(layer: Iterable[str], expected: Sequence[str] | None = None) -> list[str
 
 
 def vocabulary(plants: Iterable[Plant]) -> list[str]:
-    """Plants of unknown zone, fuel, basis or status, below 250 MW, or with shares that exceed the whole."""
+    """Return plants of unknown zone, fuel, basis or status, below 250 MW, or with shares above their capacity."""
     fuels = set(PLANT_FUELS) - {Fuel.IMPORTS}
     faults = []
     for plant in plants:
@@ -108,7 +108,7 @@ def vocabulary(plants: Iterable[Plant]) -> list[str]:
 
 
 def ends(lines: Iterable[Interconnector], zones: Collection[str]) -> list[str]:
-    """Lines that do not lead from one of these zones to another one, or to an area outside that has a name."""
+    """Return lines that do not connect one of these zones to another zone or to a named area outside."""
     return [
         f"{line.id}: leads from {line.from_zone} to {line.to_zone or line.neighbour}"
         for line in lines
@@ -121,9 +121,9 @@ def ends(lines: Iterable[Interconnector], zones: Collection[str]) -> list[str]:
 
 
 def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> list[str]:
-    """Lines that do not start in their `from` zone and end in their `to` zone, a landing point on the shore allowed.
+    """Return lines that do not start in `from_zone` or end in `to_zone`; a landing point may be on the shore.
 
-    One that leads outside ends in none of the zones.
+    A line to an area outside must not end in any of the zones.
     """
     faults = []
     for line in lines:
@@ -139,7 +139,7 @@ def line_ends(lines: Iterable[Interconnector], shapes: Mapping[str, Any]) -> lis
 
 
 def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterable[Outside]) -> list[str]:
-    """Plants outside their zone's footprint. Allowed are the shore, wind farms at sea and rows of `explained`."""
+    """Return plants outside their zone's footprint, except on the shore, wind farms at sea and rows of `explained`."""
     reasons = {outside.id for outside in explained}
     faults = []
     for plant in plants:
@@ -158,7 +158,7 @@ def placed(plants: Iterable[Plant], shapes: Mapping[str, Any], explained: Iterab
 
 
 def totals(plants: Iterable[Plant]) -> dict[tuple[str, str], float]:
-    """MW by (zone, fuel), mixed plants by their shares."""
+    """Return MW by (zone, fuel), mixed plants by their shares."""
     summed: dict[tuple[str, str], float] = defaultdict(float)
     for plant in plants:
         for fuel, mw in plant.shares():
@@ -167,7 +167,7 @@ def totals(plants: Iterable[Plant]) -> dict[tuple[str, str], float]:
 
 
 def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]:
-    """Totals per zone and fuel that differ from the published total by more than the tolerance."""
+    """Return totals per zone and fuel that differ from the published total by more than the tolerance."""
     ours = totals(plants)
     faults = []
     for total in known:
@@ -178,9 +178,10 @@ def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]
 
 
 def duplicates(plants: Iterable[Plant], listed: Iterable[Counterpart] = ()) -> list[str]:
-    """Plants of like capacity within 1 km, of one fuel within 3 km: one plant listed twice, unless a list has both too.
+    """Return plants of similar capacity within 1 km, or 3 km for the same fuel: a plant listed twice.
 
-    Not EIA's, whose plant codes are official: two codes are two plants (Ocean State Power and Ocean State Power II).
+    Two plants that another list also has are allowed. So are EIA's, whose plant codes are official: two codes are two
+    plants (Ocean State Power and Ocean State Power II).
     """
     elsewhere = defaultdict(set)
     for row in listed:
@@ -199,9 +200,9 @@ def duplicates(plants: Iterable[Plant], listed: Iterable[Counterpart] = ()) -> l
 
 
 def other_lists(plants: Iterable[Plant], listed: Iterable[Counterpart]) -> list[str]:
-    """Rows of other lists without a plant of ours, or of another zone or capacity, for which no reason is written.
+    """Return rows of other lists that lack a plant here, or differ in zone or capacity, without a recorded reason.
 
-    A sum of two readings of one plant shows here as twice the MW, half of a plant as half, a lost fuel as no plant.
+    A plant counted twice shows here with twice the MW, half a plant with half, and a lost fuel as no plant.
     """
     ours = {plant.id: plant for plant in plants}
     faults = []
@@ -223,7 +224,7 @@ def _close(a: float, b: float) -> bool:
 
 
 def distance_km(point: Any, shape: Any) -> float:
-    """Geodesic distance to the point of a shape that is nearest in degrees (never too short); 0 inside."""
+    """Return the geodesic distance in km to a shape's point nearest in degrees (never too short); 0 inside."""
     if shape.covers(point):
         return 0.0
     nearest = shapely.get_coordinates(shapely.shortest_line(point, shape))

@@ -1,6 +1,6 @@
-"""US plants from the monthly workbook of EIA Form 860M, sheet `Operating`, as published at eia.gov.
+"""Parse US plants from the monthly workbook of EIA Form 860M, sheet `Operating`, as published at eia.gov.
 
-It states plant codes, balancing authorities, points and operating years, so that nothing is placed by polygon.
+It states plant codes, balancing authorities, points and operating years, so that no plant is located by polygon.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BALANCING = {
     "ISNE": "US-ISONE",
     "SWPP": "US-SPP",
 }
-"""Balancing authority code -> zone. SPP's western area has a code of its own (SWPW)."""
+"""Balancing authority code -> zone. SPP's western area has a separate code (SWPW)."""
 STANDING = {"OP", "SB", "OA", "OS"}
 """Unit statuses: operating, standby, and out of service but not retired."""
 FUELS = {
@@ -65,7 +65,7 @@ FUELS = {
     },
     "Other Natural Gas": "gas",
 }
-"""Technology -> fuel. An unknown technology stops the build: a person decides what it is."""
+"""Technology -> fuel. An unknown technology stops the build, so that a person classifies it."""
 MONTHS = tuple(
     "january february march april may june july august september october november december".split()  # noqa: SIM905
 )
@@ -73,13 +73,13 @@ _NAME = re.compile(rf"({'|'.join(MONTHS)})_generator(\d{{4}})\.xlsx")
 
 
 def address(today: date) -> str:
-    """Where the newest workbook lies: a month's comes out in the last week of the second month after it."""
+    """Return the URL of the newest workbook, which appears in the last week of the second month after its month."""
     months = today.year * 12 + today.month - 1 - (2 if today.day > 26 else 3)
     return URL.format(month=MONTHS[months % 12], year=months // 12)
 
 
 def newest(folder: Path) -> Path:
-    """The workbook of the latest month in a folder. Raises FileNotFoundError where it has none."""
+    """Return the workbook of the latest month in a folder. Raises FileNotFoundError if it has none."""
     files = [path for path in folder.glob("*_generator*.xlsx") if _NAME.fullmatch(path.name)]
     if not files:
         raise FileNotFoundError(f"{folder} contains no *_generator*.xlsx file")
@@ -87,7 +87,7 @@ def newest(folder: Path) -> Path:
 
 
 def month_of(workbook: Path) -> str:
-    """`2025-12` for `december_generator2025.xlsx`. Raises ValueError for another name."""
+    """Return `2025-12` for `december_generator2025.xlsx`. Raises ValueError for another name."""
     match = _NAME.fullmatch(workbook.name)
     if match is None:
         raise ValueError(f"{workbook.name} must be named like december_generator2025.xlsx")
@@ -95,7 +95,7 @@ def month_of(workbook: Path) -> str:
 
 
 def plants(workbook: Path) -> list[Plant]:
-    """Every plant of 250 MW and above in one of our zones. Raises ValueError for another layout or technology."""
+    """Return every plant of 250 MW and above in the zones. Raises ValueError for another layout or technology."""
     month = month_of(workbook)
     sites: dict[int, dict[str, Any]] = {}
     shares: dict[int, Counter[str]] = defaultdict(Counter)
@@ -113,7 +113,7 @@ def plants(workbook: Path) -> list[Plant]:
 
 
 def _plant(site: dict[str, Any], tenths: Counter[str], began: int, month: str) -> Plant:
-    """Return one plant from a row of its site and the tenths of a MW by fuel."""
+    """Return a plant from a row of its site and the tenths of a MW by fuel."""
     # A fourth fuel is a few megawatts at most; it counts with the first.
     parts = [(fuel, mw / 10) for fuel, mw in tenths.most_common()]
     rest: list[tuple[str | None, float | None]] = [*parts[1:3], (None, None), (None, None)]
@@ -142,14 +142,14 @@ def _plant(site: dict[str, Any], tenths: Counter[str], began: int, month: str) -
 
 
 def _fuel_of(technology: Any) -> str:
-    """Our word for a technology. Raises ValueError for one that is not known: a person decides what it is."""
+    """Return the fuel of a technology. Raises ValueError if it is unknown: a person classifies it."""
     if technology not in FUELS:
         raise ValueError(f"unknown technology in EIA-860M: {technology!r}")
     return FUELS[technology]
 
 
 def _units(workbook: Path) -> Iterator[dict[str, Any]]:
-    """The rows of the sheet by column name; titles stand above the heading, notes below the rows."""
+    """Yield the rows of the sheet by column name; titles are above the heading, notes below the rows."""
     book = openpyxl.load_workbook(workbook, read_only=True, data_only=True)
     if "Operating" not in book.sheetnames:
         raise ValueError(f'{workbook.name} has no sheet "Operating"')

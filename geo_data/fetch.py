@@ -1,4 +1,4 @@
-"""Downloads a publisher's file into a folder: the only code here that uses the network, run by hand."""
+"""Download a publisher's file into a folder: the only code here that uses the network, run manually."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TIMEOUT_S = (10, 120)
 
 
 def fetch(folder: Path, address: str) -> None:
-    """Fetches a file that the folder lacks. Raises requests.RequestException, ValueError for a file too long."""
+    """Fetch a file that the folder lacks. Raises requests.RequestException, or ValueError if it is too long."""
     target = folder / address.rsplit("/", 1)[1]
     if target.exists():
         return

@@ -1,4 +1,4 @@
-"""Runs every check of `geo_data.checks` over the tables: findings by layer and check, empty where a check passes."""
+"""Run every check of `geo_data.checks` over the tables: findings by layer and check, empty if a check passes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warehouse.market.further_zones import EUROPE, SPEC
 
 
 def every() -> dict[str, dict[str, list[str]]]:
-    """Findings of every check over the tables, by layer and check name; empty where a check passes."""
+    """Return the findings of every check over the tables, by layer and check name; empty if a check passes."""
     return {
         "zones": zones(SPEC),
         "interconnectors": interconnectors(SPEC),
@@ -24,7 +24,7 @@ def every() -> dict[str, dict[str, list[str]]]:
 
 
 def zones(zone_set: str) -> dict[str, list[str]]:
-    """A zone may lack a record: it is not drawn. One that has a record has a footprint at each level."""
+    """Return the findings for zones. A zone with a record needs a footprint at each level; others are not drawn."""
     drawn = [zone.id for zone in table_rows.zones(zone_set)]
     findings = {"ids": checks.ids(drawn, [zone for zone in table_rows.SETS[zone_set] if zone in drawn])}
     for level in LEVELS:

@@ -1,6 +1,6 @@
-"""Zones from publishers' polygons: cut, noded and simplified together, so that neighbours share every vertex.
+"""Build zones from publishers' polygons: cut, node and simplify together, so that neighbours share every vertex.
 
-Simplifying zones one by one makes slivers, and so does rounding before vertices are shared (README.md, "Traps").
+Simplifying zones individually creates slivers, and so does rounding before vertices are shared (README.md, "Traps").
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ GRID_M = 1.0
 """Vertices are snapped to this grid before borders are noded."""
 
 GAP_M = 100.0
-"""Narrower gaps between zones of Europe are closed: lines of two inputs that nearly agree leave them."""
+"""Narrower gaps between zones of Europe are closed: lines of two inputs that nearly agree cause them."""
 NEAR_DEG = 0.01
-"""A part of a country belongs to a zone that is so near."""
+"""A part of a country belongs to a zone within this distance."""
 
 
 def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
-    """Zone id -> shapely geometry in lon/lat, oriented as RFC 7946, of the inputs in `folder`."""
+    """Return zone ID -> shapely geometry in lon/lat, oriented as in RFC 7946, from the inputs in `folder`."""
     built: dict[str, Any] = {}
     for continent in (EUROPE, AUSTRALIA):
         built |= coverage(_cut(folder, continent), continent.crs, level)
@@ -36,12 +36,12 @@ def zones(folder: Path, counties: Path, level: Level) -> dict[str, Any]:
 
 
 def all_of_europe(folder: Path, level: Level) -> dict[str, Any]:
-    """Zone id -> geometry, as `zones` gives it, of the zones of Europe with the further ones between them."""
+    """Return zone ID -> geometry, as `zones` does, for the zones of Europe including the further ones."""
     return coverage(_cut(folder, ALL_OF_EUROPE), ALL_OF_EUROPE.crs, level, GAP_M)
 
 
 def units(folder: Path, name: str, wanted: tuple[str, ...] | None = None) -> dict[str, list[Any]]:
-    """The valid polygons of an input by unit. Raises KeyError naming the units that the file lacks."""
+    """Return the valid polygons of an input by unit. Raises KeyError with the names of missing units."""
     source = INPUTS[name]
     frame = geopandas.read_file(folder / source.file, **({"layer": source.layer} if source.layer else {}))
     polygons: dict[str, list[Any]] = defaultdict(list)
@@ -89,10 +89,10 @@ def _footprint(footprint: Footprint, polygons: dict[str, dict[str, list[Any]]]) 
 
 
 def _share_out(country: list[Any], areas: dict[str, Any]) -> dict[str, Any]:
-    """Return the areas so that together they are the whole country.
+    """Return the areas adjusted so that together they cover the whole country.
 
-    A strip of coast that several of them claim is left to the one that lies behind it. A part that none covers goes to
-    the one that lies around it most. Long lines get vertices, or two along one line would part in the projection.
+    A strip of coast that several areas claim goes to the area behind it. A part without an area goes to the area that
+    surrounds it most. Long lines get vertices; otherwise two areas along a line would separate in the projection.
     """
     bulks = {zone: shapely.buffer(shapely.buffer(area, -NEAR_DEG / 2), NEAR_DEG) for zone, area in areas.items()}
     others = {zone: shapely.union_all([areas[other] for other in areas if other != zone]) for zone in areas}
@@ -109,7 +109,7 @@ def _share_out(country: list[Any], areas: dict[str, Any]) -> dict[str, Any]:
             for zone, area in areas.items()
         }
         zone = max(shared, key=lambda zone: shared[zone])
-        if shared[zone]:  # else an island far away
+        if shared[zone]:  # else a distant island
             gained[zone].append(part)
     wholes = {zone: shapely.MultiPolygon(_polygons(shapely.union_all(parts))) for zone, parts in gained.items()}
     return {zone: shapely.segmentize(whole, NEAR_DEG) for zone, whole in wholes.items()}
@@ -131,7 +131,7 @@ def _inside(bounds: Box, box: Box) -> bool:
 
 
 def _mainland(parts: list[Any]) -> list[Any]:
-    """Without the slivers that a cut along another file's coastline leaves: parts far thinner than they are long."""
+    """Remove the slivers that a cut along another file's coastline leaves: parts far thinner than they are long."""
     return [part for part in parts if part.area / part.length > 0.003]
 
 
@@ -145,10 +145,10 @@ def _us(folder: Path, counties: Path) -> dict[str, Any]:
 
 
 def coverage(areas: dict[str, Any], crs: str, level: Level, gap_m: float = 0) -> dict[str, Any]:
-    """Nodes all borders together, gives each face to its zone, simplifies the faces as one coverage, rounds.
+    """Node all borders together, assign each face to its zone, simplify the faces as one coverage, and round.
 
-    `areas` are polygons in lon/lat by zone; one of which nothing is left at this level is left out. Gaps between
-    neighbours that are narrower than `gap_m` are closed.
+    `areas` are polygons in lon/lat by zone; a zone that vanishes at this level is left out. Gaps between neighbours
+    narrower than `gap_m` are closed.
     """
     projected = geopandas.GeoSeries(areas, crs=WGS84).to_crs(crs)
     valid = [shapely.MultiPolygon(_polygons(shape)) for shape in shapely.make_valid(projected.values)]
@@ -171,19 +171,19 @@ def _faces(shapes: Any) -> list[Any]:
     tree = shapely.STRtree(shapes)
     owners: dict[int, list[Any]] = defaultdict(list)
     at, zone = tree.query(shapely.point_on_surface(faces), predicate="within")
-    # Where inputs overlap, the face is the first zone's.
+    # If inputs overlap, the face is the first zone's.
     for face, owner in dict(sorted(zip(at.tolist(), zone.tolist(), strict=True), reverse=True)).items():
         owners[owner].append(faces[face])
     return [shapely.coverage_union_all(owners[i]) if owners[i] else shapely.MultiPolygon() for i in range(len(shapes))]
 
 
 def _large_parts(shape: Any, level: Level) -> list[Any]:
-    """The parts not smaller than `smallest_part_km2`."""
+    """Return the parts not smaller than `smallest_part_km2`."""
     return [part for part in shapely.get_parts(shape) if part.area >= level.smallest_part_km2 * 1e6]
 
 
 def _filled(part: Any, level: Level, there: Any) -> Any:
-    """Without holes too small to see, unless another zone's part lies in them."""
+    """Remove interior rings too small to see, unless they contain another zone's part."""
 
     def stays(hole: Any) -> bool:
         return bool(
@@ -194,6 +194,6 @@ def _filled(part: Any, level: Level, there: Any) -> Any:
 
 
 def _rounded(shape: Any, decimals: int) -> Any:
-    """A MultiPolygon, its vertices rounded by one rule so that shared ones stay shared, oriented by RFC 7946."""
+    """Return a MultiPolygon oriented by RFC 7946, its vertices rounded by one rule so that shared ones stay shared."""
     flat = shapely.transform(shape, lambda xy: np.round(xy, decimals))
     return shapely.orient_polygons(shapely.remove_repeated_points(flat))

@@ -1,6 +1,6 @@
-"""Make the files of the layers from the tables: GeoJSON, CSV, GeoParquet, FlatGeobuf, TopoJSON and vector tiles.
+"""Create the layers' files from the tables: GeoJSON, CSV, GeoParquet, FlatGeobuf, TopoJSON and vector tiles.
 
-`python -m geo_data.build layers` writes them to `geo_data/shipped`, from where the pipeline publishes them as they are.
+`python -m geo_data.build layers` writes them to `geo_data/shipped`, and the pipeline publishes them unchanged.
 Properties are flat scalars with the same keys on every feature: nested ones become strings in GDAL, QGIS and geopandas.
 """
 
@@ -39,7 +39,7 @@ Feature = dict[str, Any]
 
 
 def zone_features(zone_set: str = SPEC) -> dict[str, list[Feature]]:
-    """The footprints at `low` and `high` detail, each in the order of the set; without the zones that lack a record."""
+    """Return the footprints at `low` and `high` detail, in the order of the set, without zones that lack a record."""
     facts = {record.id: record for record in table_rows.zones(zone_set)}
     geometries = {detail: table_rows.geometries(detail, zone_set) for detail in ("low", "high")}
     areas = _areas_km2(geometries["high"])
@@ -75,14 +75,14 @@ def _zone_properties(record: table_rows.ZoneRecord, area_km2: int) -> dict[str, 
 
 
 def _areas_km2(footprints: Mapping[str, Any]) -> dict[str, int]:
-    """Geodesic areas of the finer footprints, so that both levels of detail state one number."""
+    """Return geodesic areas of the finer footprints, so that both levels of detail state the same number."""
     earth = Geod(ellps="WGS84")
     shapes = {zone: shapely.from_geojson(json.dumps(geometry)) for zone, geometry in footprints.items()}
     return {zone: round(abs(earth.geometry_area_perimeter(shape)[0]) / 1e6) for zone, shape in shapes.items()}
 
 
 def line_features(zone_set: str = SPEC) -> list[Feature]:
-    """The interconnectors. `from` and `to` are reserved words of SQL, so `from_zone` and `to_zone` repeat them."""
+    """Return the interconnectors. `from_zone` and `to_zone` repeat `from` and `to`, which are reserved words of SQL."""
     features = []
     for line in table_rows.interconnectors(zone_set):
         rest = asdict(line)
@@ -102,7 +102,7 @@ def line_features(zone_set: str = SPEC) -> list[Feature]:
 
 
 def plant_features() -> list[Feature]:
-    """The plants of 250 MW and above, by zone, the largest first."""
+    """Return the plants of 250 MW and above, by zone, the largest first."""
     features = []
     for plant in table_rows.plants():
         properties = asdict(plant)
@@ -119,13 +119,13 @@ def _feature(properties: dict[str, Any], geometry: dict[str, Any]) -> Feature:
 
 
 def extent(boxes: Iterable[list[float]]) -> list[float]:
-    """The box around boxes of west, south, east, north."""
+    """Return the box around boxes of west, south, east, north."""
     wests, souths, easts, norths = zip(*boxes, strict=True)
     return [min(wests), min(souths), max(easts), max(norths)]
 
 
 def bbox(coordinates: Any) -> list[float]:
-    """West, south, east, north of GeoJSON coordinates of any depth."""
+    """Return west, south, east, north of GeoJSON coordinates of any depth."""
     points = list(_points(coordinates))
     lons, lats = [p[0] for p in points], [p[1] for p in points]
     return [min(lons), min(lats), max(lons), max(lats)]
@@ -140,7 +140,7 @@ def _points(coordinates: Any) -> Any:
 
 
 def geojson(name: str, features: list[Feature]) -> bytes:
-    """An RFC 7946 FeatureCollection; `name` becomes GDAL's layer name."""
+    """Return an RFC 7946 FeatureCollection; `name` becomes GDAL's layer name."""
     return orjson.dumps(
         {
             "type": "FeatureCollection",
@@ -154,7 +154,7 @@ def geojson(name: str, features: list[Feature]) -> bytes:
 
 
 def table_csv(features: list[Feature]) -> bytes:
-    """Rows by RFC 4180: the properties, then the geometry (`lon` and `lat` of points, else `wkt`)."""
+    """Return rows by RFC 4180: the properties, then the geometry (`lon` and `lat` of points, else `wkt`)."""
     points = features[0]["geometry"]["type"] == "Point"
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
@@ -168,7 +168,7 @@ def table_csv(features: list[Feature]) -> bytes:
 
 
 def frame(features: list[Feature]) -> Any:
-    """A GeoDataFrame in WGS 84: dates as dates, whole numbers with gaps as `Int64`. Other empty columns are text."""
+    """Return a GeoDataFrame in WGS 84: dates as dates, integers with gaps as `Int64`. Other empty columns are text."""
     table = geopandas.GeoDataFrame.from_features(features, crs="EPSG:4326")
     for column in table.columns.drop("geometry"):
         values = [feature["properties"][column] for feature in features]
@@ -185,7 +185,7 @@ def frame(features: list[Feature]) -> Any:
 
 
 def geoparquet(name: str, rows: Any) -> bytes:
-    """GeoParquet 1.1: geometry as WKB, a covering `bbox` column, licence and attribution in the file's metadata."""
+    """Return GeoParquet 1.1 with WKB geometry, a covering `bbox` column, and licence and attribution as metadata."""
     body = io.BytesIO()
     rows.to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
     table = pq.ParquetFile(body).read()
@@ -196,7 +196,7 @@ def geoparquet(name: str, rows: Any) -> bytes:
 
 
 def flatgeobuf(name: str, rows: Any, index: bool) -> bytes:
-    """FlatGeobuf with licence and attribution in its header: with its packed index, or in the order of the layer.
+    """Return FlatGeobuf with licence and attribution in its header: with its packed index, or in the layer's order.
 
     The index sorts features along a Hilbert curve; the API cuts the file without index, feature by feature.
     """
@@ -217,11 +217,11 @@ def flatgeobuf(name: str, rows: Any, index: bool) -> bytes:
 
 
 _STEPS = {"low": 100_000, "high": 1_000_000}
-"""Steps of the grid from west to east: 0.003 and 0.0003 degrees. On a coarser one rings of high detail cross."""
+"""Steps of the grid from west to east: 0.003 and 0.0003 degrees. On a coarser grid, rings of high detail cross."""
 
 
 def topojson(features: list[Feature], detail: str) -> bytes:
-    """The zones as TopoJSON: borders shared by two zones are one arc. Object `zones`; quantised by detail."""
+    """Return the zones as TopoJSON: a border shared by two zones is one arc. Object `zones`; quantised by detail."""
     topology = Topology(
         {"type": "FeatureCollection", "features": features}, object_name="zones", prequantize=_STEPS[detail]
     )
@@ -229,7 +229,7 @@ def topojson(features: list[Feature], detail: str) -> bytes:
 
 
 def documents(layer: str, zone_set: str = SPEC) -> dict[str, bytes]:
-    """The documents of a layer by name: `geo/zones.low.geojson`."""
+    """Return the documents of a layer by name, such as `geo/zones.low.geojson`."""
     if layer == "zones":
         both = zone_features(zone_set)
         shared = {
@@ -255,7 +255,7 @@ def _formats(layer: str, detail: str, features: list[Feature]) -> dict[str, byte
 
 
 def write() -> None:
-    """Write every file of each set with its SHA-256, in place of those that are there."""
+    """Write every file of each set with its SHA-256, replacing the existing files."""
     _write(SHIPPED[SPEC], LAYERS, SPEC)
     _write(SHIPPED[EUROPE], ("zones", "interconnectors"), EUROPE)
 

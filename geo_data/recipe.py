@@ -1,6 +1,6 @@
-"""How each footprint follows from publishers' polygons: files, units, what is cut and kept.
+"""Define how each footprint follows from publishers' polygons: files, units, what is cut and kept.
 
-The reasons stand in README.md. Codes and names are those of the packaged copies named in `INPUTS`.
+README.md gives the reasons. Codes and names are those of the packaged copies in `INPUTS`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One file of polygons: the packaged copy that the kept tables were built from."""
+    """One file of polygons: the packaged copy from which the tables were built."""
 
     file: str
     column: str
     """The attribute by which a recipe names its units."""
     layer: str | None
     package: str
-    """Where the copy lies: registry, package, version, path in it."""
+    """The location of the copy: registry, package, version, path in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +31,28 @@ class Footprint:
     source: str
     units: tuple[str, ...]
     keep: Box | None = None
-    """Only parts that lie inside."""
+    """Only parts inside this box are kept."""
     drop: tuple[Box, ...] = ()
-    """Not the parts that lie inside one of these."""
+    """Parts inside one of these boxes are removed."""
     within: str | None = None
-    """Only what this input's polygon covers,"""
+    """The zone is cut to this input's polygon,"""
     also: tuple[str, tuple[str, ...]] | None = None
-    """or these units of another input."""
+    """or to these units of another input."""
     without: tuple[str, tuple[str, ...]] | None = None
-    """Not what these units of another input cover."""
+    """The area of these units of another input is removed."""
     harbour: Box | None = None
-    """Narrow water in here counts as land: the input draws it across a city."""
+    """Narrow water in this box counts as land, because the input draws it across a city."""
 
 
 @dataclass(frozen=True, slots=True)
 class Continent:
-    """Footprints that are simplified together, so that neighbours keep one common border."""
+    """Footprints that are simplified together, so that neighbours keep a common border."""
 
     crs: str
     """An equal-area projection in metres."""
     footprints: tuple[Footprint, ...]
     divided: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Countries with the zones that share their whole land: what no cut covers belongs to the zone beside it."""
+    """Countries with the zones that share all their land: what no cut covers belongs to the adjacent zone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ EUROPE = Continent(
         Footprint("NL", "countries", ("Netherlands",), keep=(3, 50, 8, 54)),
         Footprint("BE", "countries", ("Belgium",)),
         Footprint("PL", "countries", ("Poland",)),
-        # entsoe-py's lines join few points: Dalarna's county border is SE3's, Härjedalen (Jämtland) is SE2.
+        # entsoe-py's lines have few points: Dalarna's county border is SE3's, Härjedalen (Jämtland) is SE2.
         Footprint(
             "SE-3",
             "countries",
@@ -165,7 +165,7 @@ ALL_OF_EUROPE = Continent(
             "countries",
             ("Denmark",),
             without=("denmark", ("Midtjylland", "Syddanmark", "Nordjylland")),
-            harbour=(12.5, 55.62, 12.62, 55.72),  # Copenhagen, which it would part
+            harbour=(12.5, 55.62, 12.62, 55.72),  # Copenhagen, which the harbour would divide
         ),
         *(
             Footprint(f"NO-{number}", "countries", ("Norway",), within=f"no_{number}", keep=(4, 57.5, 32, 72))
@@ -185,7 +185,7 @@ ALL_OF_EUROPE = Continent(
         ("Italy", tuple(_PROVINCES)),
     ),
 )
-"""The zones of `EUROPE`, which are cut as there, with the further ones of EMDS_ZONES."""
+"""The zones of `EUROPE`, cut in the same way, and the further zones of EMDS_ZONES."""
 
 AUSTRALIA = Continent(
     "EPSG:3577",

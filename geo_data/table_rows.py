@@ -1,4 +1,4 @@
-"""The rows of the tables as typed records: reading, writing, corrections. Publishers' files: see `geo_data.build`."""
+"""Read, write and correct the rows of the tables as typed records. For publishers' files, see `geo_data.build`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SETS = {SPEC: DEFAULT_SET, EUROPE: tuple(EVERY_ZONE)}
 
 @dataclass(frozen=True, slots=True)
 class ZoneRecord:
-    """Facts about a footprint. Name, time zone and currency stand in `warehouse.market.zones`."""
+    """Facts about a footprint. Name, time zone and currency are in `warehouse.market.zones`."""
 
     id: str
     country: str
@@ -30,22 +30,22 @@ class ZoneRecord:
     label_lat: float
     source: str
     valid_from: str | None
-    """Since when the market area is as drawn, where that is known; `valid_to` would end it."""
+    """Start date of the market area as drawn, if known; `valid_to` would end it."""
     valid_to: str | None
     note: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Interconnector:
-    """A tie of one of our zones; its id is the `link` of flow rows. Flow is positive from `from_zone` outward."""
+    """An interconnector of a zone; its ID is the `link` of flow rows. Flow is positive from `from_zone` outward."""
 
     id: str
     name: str
     from_zone: str
     to_zone: str | None
-    """None if the tie leads to an area outside the set's zones,"""
+    """None if the interconnector leads to an area outside the set's zones."""
     neighbour: str | None
-    """whose name stands here, as in the `counterparty` of flow rows; in the table also beside a zone beyond the set."""
+    """The name of that area, as in the `counterparty` of flow rows; in the table also beside a zone beyond the set."""
     type: str
     capacity_mw: float | None
     capacity_from_to_mw: float | None
@@ -67,14 +67,14 @@ class Interconnector:
 
     @property
     def pair(self) -> str | None:
-        """Both ids in order, joined by `_`: the key of flows that are published by zone pair only."""
+        """Return both IDs in order, joined by `_`: the key of flows that are published only by zone pair."""
         return "_".join(sorted((self.from_zone, self.to_zone))) if self.to_zone else None
 
 
 BASES = ("net", "nameplate", "registered", "connection")
-"""Net of the plant's own use; the machines' rating; as registered with the market; what the grid takes at most."""
+"""Net of the plant's own use; the machines' rating; as registered with the market; the grid connection's limit."""
 STATUSES = ("operating", "reserve", "mothballed", "commissioning")
-"""`reserve` runs only when the grid operator asks."""
+"""`reserve` runs only if the grid operator requests it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +94,21 @@ class Plant:
     fuel_3: str | None
     fuel_3_mw: float | None
     commissioning_year: int | None
-    """Of the oldest unit that stands."""
+    """The year of the oldest existing unit."""
     status: str | None
-    """One of `STATUSES`; None where no source at hand says it."""
+    """One of `STATUSES`; None if no available source states it."""
     owner: str | None
     source: str
     source_id: str | None
-    """An id that outlives the source's release: EIA's plant code, AEMO's DUIDs, EIC, MaStR or GEM number."""
+    """An ID that outlasts the source's release: EIA's plant code, AEMO's DUIDs, EIC, MaStR or GEM number."""
     eic: str | None
     as_of: str
-    """Of the source that gave the capacity."""
+    """The date of the source that gave the capacity."""
     lon: float
     lat: float
 
     def shares(self) -> list[tuple[str, float]]:
-        """(fuel, MW) of each part; their sum is the capacity."""
+        """Return (fuel, MW) of each part; their sum is the capacity."""
         rest = [
             (f, mw)
             for f, mw in ((self.fuel_2, self.fuel_2_mw), (self.fuel_3, self.fuel_3_mw))
@@ -119,20 +119,20 @@ class Plant:
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """One correction of a plant: the value of a field, `drop` or `added` for the whole row, its source and reason."""
+    """One correction of a plant: a field's value, or `drop` or `added` for the whole row, with source and reason."""
 
     id: str
     field: str
     value: str | None
     source: str
     as_of: str
-    """The day of the source, or the day on which an undated page was read."""
+    """The date of the source, or the date on which an undated page was read."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """A row of 250 MW and above of another list (powerplantmatching 0.9.1, JRC, OpenElectricity), beside our plant."""
+    """A row of 250 MW and above of another list (powerplantmatching 0.9.1, JRC, OpenElectricity) and its plant."""
 
     list: str
     list_id: str
@@ -141,14 +141,14 @@ class Counterpart:
     fuel: str
     capacity_mw: float
     plant: str | None
-    """The id of ours."""
+    """The ID of the plant in this table."""
     why: str | None
-    """Why it has none of ours, or another capacity."""
+    """Why this table has no such plant, or another capacity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Reason why a plant stands outside the footprint of its zone."""
+    """The reason why a plant is outside the footprint of its zone."""
 
     id: str
     reason: str
@@ -156,9 +156,9 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class KnownTotal:
-    """Published total of a zone and fuel, MW, and the tolerance for ours in percent.
+    """Published total of a zone and fuel, MW, and the tolerance for this table's total in percent.
 
-    `grown_mw` is what the plant `grown_plant` gained after the total was published: it is taken off ours.
+    `grown_mw` is what the plant `grown_plant` gained after the total was published; it is subtracted from this table's.
     """
 
     zone: str
@@ -174,7 +174,7 @@ Record = TypeVar("Record")
 
 
 def read(kind: type[Record], path: Path) -> list[Record]:
-    """The rows of a CSV table as records; empty cells are None. Raises ValueError for a wrong heading or number."""
+    """Return a CSV table's rows as records; empty cells are None. Raises ValueError for a wrong heading or number."""
     types = {f.name: str(f.type) for f in fields(kind)}  # type: ignore[arg-type]
     with path.open(newline="", encoding="utf-8") as stream:
         table = csv.DictReader(stream)
@@ -184,7 +184,7 @@ def read(kind: type[Record], path: Path) -> list[Record]:
 
 
 def write(path: Path, records: Iterable[Any]) -> None:
-    """Records as a CSV table that `read` reads back; whole numbers without a point."""
+    """Write records as a CSV table that `read` can read; whole numbers have no decimal point."""
     rows = [asdict(record) for record in records]
     with path.open("w", newline="", encoding="utf-8") as stream:
         table = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
@@ -197,7 +197,7 @@ def _text(value: Any) -> Any:
 
 
 def cell(text: str, of: str) -> Any:
-    """A cell's value by a field's annotation. Raises ValueError for an empty cell where None is not allowed."""
+    """Return a cell's value by a field's annotation. Raises ValueError for an empty cell if None is not allowed."""
     if text == "":
         if "None" not in of:
             raise ValueError(f"empty cell in a column of type {of}")
@@ -206,7 +206,7 @@ def cell(text: str, of: str) -> Any:
 
 
 def mended(plants: Iterable[Plant], mends: Iterable[Mend]) -> list[Plant]:
-    """The corrected plants, without the dropped ones. Corrections of plants that are not in the list are ignored."""
+    """Return the corrected plants, without the dropped ones. Corrections of unlisted plants are ignored."""
     changes: dict[str, dict[str, str | None]] = {}
     for mend in mends:
         if mend.field != "added":
@@ -220,7 +220,7 @@ def _mended(plant: Plant, values: dict[str, str | None]) -> Plant:
 
 
 def ordered(plants: Iterable[Plant]) -> list[Plant]:
-    """Plants by zone, in the order of `ZONES`, the largest first."""
+    """Return plants by zone, in the order of `ZONES`, the largest first."""
     return sorted(plants, key=lambda plant: ([*ZONES].index(plant.zone), -plant.capacity_mw, plant.id))
 
 
@@ -229,7 +229,7 @@ def zones(zone_set: str = SPEC) -> list[ZoneRecord]:
 
 
 def interconnectors(zone_set: str = SPEC) -> list[Interconnector]:
-    """Return the ties of a set's zones. A tie to a zone beyond the set leads to its name outside, or is left out."""
+    """Return a set's interconnectors. If `to_zone` is beyond the set, `neighbour` replaces it or the row is omitted."""
     covered = SETS[zone_set]
     ties = [tie for tie in read(Interconnector, TABLES / "interconnectors.csv") if tie.from_zone in covered]
     return [
@@ -260,7 +260,7 @@ def known_totals() -> list[KnownTotal]:
 
 
 def geometries(detail: str, zone_set: str = SPEC) -> dict[str, dict[str, Any]]:
-    """Zone id -> GeoJSON geometry at `low` or `high` detail. In each set, neighbours share their borders."""
+    """Return zone ID -> GeoJSON geometry at `low` or `high` detail. In each set, neighbours share their borders."""
     files = ("zones", "zones.europe") if zone_set == EUROPE else ("zones",)
     collections = [json.loads((TABLES / f"{name}.{detail}.geojson").read_text(encoding="utf-8")) for name in files]
     return {feature["id"]: feature["geometry"] for each in collections for feature in each["features"]}

@@ -1,4 +1,4 @@
-"""What the pipeline knows of the layers: their names, where their files lie, and on what terms they are passed on."""
+"""List what the pipeline needs to know of the layers: names, locations of their files, licences and attributions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 LAYERS = ("zones", "interconnectors", "plants")
 _FILES = Path(__file__).parent / "shipped"
 SHIPPED = {"spec": _FILES, "europe": _FILES / "europe"}
-"""By set of zones, the files of the layers, made from the tables by `geo_data.layers`, and `sha256.json`.
+"""By set of zones, the layers' files, which `geo_data.layers` creates from the tables, and `sha256.json`.
 
 All sets have the plants of `spec`.
 """

@@ -1,7 +1,7 @@
-"""Vector tiles of the zones in one file, PMTiles 3: MapLibre and OpenLayers read it by ranges, without a tile server.
+"""Write vector tiles of the zones in one file, PMTiles 3: MapLibre and OpenLayers read ranges of it without a server.
 
-Layer `zones`, Web Mercator, tiles of 4096 units with a margin of 64; properties as in the other formats, without those
-that are null. `promoteId: "id"` gives MapLibre the zones' own ids.
+Layer `zones`, Web Mercator, tiles of 4096 units with a margin of 64; properties as in the other formats, except nulls.
+`promoteId: "id"` gives MapLibre the zones' own IDs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ LAYER = "zones"
 UNITS = 4096
 MARGIN = 64
 LAST_ZOOM = {"low": 3, "high": 6}
-"""By detail: where a unit of a tile is as long as the outlines are exact (1.2 km, 150 m). Maps enlarge beyond it."""
+"""By detail: the zoom at which a tile's unit equals the outlines' precision (1.2 km, 150 m). Maps enlarge beyond it."""
 _LAST_LOW = LAST_ZOOM["low"]
 
 
 def pmtiles(outlines: Mapping[str, list[dict[str, Any]]], licence: str, attribution: str) -> dict[str, bytes]:
-    """The files by detail, each up to its last zoom. `outlines`: the GeoJSON features of the zones by detail.
+    """Return the files by detail, each up to its last zoom. `outlines` are the zones' GeoJSON features by detail.
 
     Zooms up to 3 draw the coarse outlines in either file.
     """
@@ -49,7 +49,7 @@ def pmtiles(outlines: Mapping[str, list[dict[str, Any]]], licence: str, attribut
 
 
 def _file(tiles: Sequence[tuple[int, bytes]], extent: Mapping[str, int], metadata: Mapping[str, Any]) -> bytes:
-    """One file of numbered tiles."""
+    """Return one file of numbered tiles."""
     out = io.BytesIO()
     writer = Writer(out)  # type: ignore[no-untyped-call]
     for number, tile in sorted(tiles):
@@ -60,14 +60,14 @@ def _file(tiles: Sequence[tuple[int, bytes]], extent: Mapping[str, int], metadat
 
 
 def _tiles(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]]) -> list[tuple[int, bytes]]:
-    """Number and packed body (MVT 2) of every tile of a zoom that holds a part of a zone."""
+    """Return number and packed body (MVT 2) of every tile of a zoom that contains a part of a zone."""
     return [
         (zxy_to_tileid(zoom, x, y), gzip.compress(tile, mtime=0)) for x, y, tile in _drawn(zoom, outlines, features)
     ]
 
 
 def _drawn(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]]) -> Iterator[tuple[int, int, bytes]]:
-    """Column, row and unpacked body of each such tile."""
+    """Yield column, row and unpacked body of each such tile."""
     shapes = [_projected(outline, zoom) for outline in outlines]
     tree = shapely.STRtree(shapes)
     west, south, east, north = (int(bound // UNITS) for bound in shapely.total_bounds(shapes))
@@ -82,18 +82,18 @@ def _drawn(zoom: int, outlines: Sequence[Any], features: Sequence[dict[str, Any]
             ]
             if parts:
                 layer = {"name": LAYER, "features": parts}
-                # `_cut` turns the rings, many times faster.
+                # `_cut` orients the rings, many times faster.
                 body = mapbox_vector_tile.encode([layer], default_options={"check_winding_order": False})
                 yield x, 2**zoom - 1 - up, body
 
 
 def _shapes(features: Sequence[dict[str, Any]]) -> list[Any]:
-    """The outlines of GeoJSON features."""
+    """Return the outlines of GeoJSON features."""
     return [shapely.from_geojson(json.dumps(feature["geometry"])) for feature in features]
 
 
 def _projected(outline: Any, zoom: int) -> Any:
-    """A shape in units of a zoom's tiles, from the west and from the south of the world."""
+    """Return a shape in units of a zoom's tiles, from the west and from the south of the world."""
     units = UNITS * 2**zoom
 
     def mercator(lonlat: Any) -> Any:
@@ -104,15 +104,15 @@ def _projected(outline: Any, zoom: int) -> Any:
 
 
 def _frame(x: int, up: int) -> tuple[int, int, int, int]:
-    """The box of a tile with its margin."""
+    """Return the box of a tile with its margin."""
     west, south = x * UNITS - MARGIN, up * UNITS - MARGIN
     return west, south, west + UNITS + 2 * MARGIN, south + UNITS + 2 * MARGIN
 
 
 def _cut(shape: Any, x: int, up: int) -> Any:
-    """What a tile shows of a shape, on whole units from its own corner: a multipolygon, empty where it vanishes.
+    """Return a shape's part in a tile, in whole units from its corner: a multipolygon, empty if it vanishes.
 
-    Its outer rings run clockwise with up as up, as tiles have them.
+    Its outer rings run clockwise with y upwards, as tiles require.
     """
     inside = shapely.transform(shapely.clip_by_rect(shape, *_frame(x, up)), lambda xy: xy - (x * UNITS, up * UNITS))
     whole = shapely.set_precision(shapely.make_valid(inside), 1)
@@ -123,12 +123,12 @@ def _cut(shape: Any, x: int, up: int) -> Any:
 
 
 def _known(properties: dict[str, Any]) -> dict[str, Any]:
-    """Vector tiles have no null."""
+    """Return the properties without nulls, which vector tiles cannot contain."""
     return {name: value for name, value in properties.items() if value is not None}
 
 
 def _extent(features: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """The header's box and centre, in degrees times 1e7."""
+    """Return the header's box and centre, in degrees times 1e7."""
     wests, souths, easts, norths = zip(*(feature["bbox"] for feature in features), strict=True)
     west, south, east, north = (round(d * 1e7) for d in (min(wests), min(souths), max(easts), max(norths)))
     return {
@@ -143,7 +143,7 @@ def _extent(features: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _metadata(features: Sequence[dict[str, Any]], detail: str, licence: str, attribution: str) -> dict[str, Any]:
-    """TileJSON's members: name, attribution, and the layer with the type of each property."""
+    """Return TileJSON's fields: name, attribution, and the layer with the type of each property."""
     kinds = {
         name: "Number" if isinstance(value, int | float) else "String"
         for name, value in features[0]["properties"].items()
