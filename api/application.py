@@ -54,7 +54,7 @@ NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST
 _FILE = "bulk-file"
 """The endpoint for which a key has a higher rate limit."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
-_IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]+)((?:\.[a-z]+)?\.svg)")
+_IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]*)([a-z._-]*)", re.IGNORECASE)
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
 """An unknown zone matches no rule, so that its 404 precedes a 405. A zone without the metric matches, because the 404
 of the view explains more."""
@@ -215,7 +215,9 @@ def exact_path(path: str) -> str | Problem:
     if path == "/favicon.ico":  # browsers request it unprompted
         return "/map/latest/icon.svg"
     if image := _IMAGE_PATH.fullmatch(path):
-        exact = _of_zone(image[1], image[2], image[3], ZONES)
+        exact = _of_zone(_plain(image[1]), image[2], _plain(image[3]), ZONES)
+        if isinstance(exact, str) and not exact.endswith(".svg"):
+            return _nothing_at(path, f"{exact.partition('.')[0]}.svg")
         return exact if exact != path else _nothing_at(path, None)
     match = _ZONE_PATH.fullmatch(path)
     endpoint = _PREFIXES.get(_plain(match[1])) if match else None

@@ -15,6 +15,7 @@ from api.pages import html, zone_chart
 from api.service import Service
 from warehouse.market import clock
 from warehouse.market.metrics import BY_PATH
+from warehouse.market.zones import ZONES
 
 MEDIA = "image/svg+xml"
 CACHED = "public, max-age=300"
@@ -58,7 +59,8 @@ def _image(
 ) -> Response:
     """Return a zone's image. Raises Problem 404 for a metric without images."""
     if BY_PATH[metric] not in TITLES:
-        raise Problem("not-found", f"Images show {', '.join(TITLES)}. /v1/{metric}/{zone} returns the series.")
+        series = f" /v1/{metric}/{zone} returns the series." if BY_PATH[metric] in ZONES[zone].metrics else ""
+        raise Problem("not-found", f"Images show {', '.join(TITLES)}.{series}")
     with service.gate.enter(request) as entry:
         figure = zone_figure.read(service.documents, zone, BY_PATH[metric])
         is_stale = figure.expected_by is not None and clock.now() > figure.expected_by

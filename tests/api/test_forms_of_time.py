@@ -186,6 +186,7 @@ NAMES = {
     "Italy": "Italy has several zones; this service covers IT-NO.",
     "NO": "NO has several zones; this service covers NO-2.",
     "Sweden": "Sweden has several zones; this service covers SE-3. Not covered: SE-1, SE-2, SE-4.",
+    "Dänemark": "Dänemark has several zones; this service covers DK-1. Not covered: DK-2.",
     "Denmark": "Denmark has several zones; this service covers DK-1. Not covered: DK-2.",
     "Australia": "Australia has several zones; this service covers AU-NSW, AU-QLD, AU-VIC, AU-SA, AU-TAS.",
     "USA": "USA has several zones; this service covers US-CAISO, US-ERCOT, US-PJM, US-MISO, US-NYISO, US-ISONE, US-SPP",

@@ -107,14 +107,20 @@ def test_other_spellings_lead_to_the_image_and_other_metrics_are_404(everywhere:
     client = everywhere.client()
     assert client.get("/embed/de_lu.demand.svg").headers["Location"] == "/embed/DE-LU.demand.svg"
     assert client.get("/badge/france.svg").headers["Location"] == "/badge/FR.svg"
+    assert client.get("/embed/gb.Price.SVG").headers["Location"] == "/embed/GB.price.svg"
     for path, words in (
-        ("/embed/GB.interchange.svg", "Images show price, demand, carbon."),
-        ("/embed/GB.nothing.svg", "There is nothing at"),
+        ("/embed/GB.interchange.svg", "carbon. /v1/interchange/GB returns the series."),
+        ("/badge/GB.png", "Did you mean /badge/GB.svg?"),
+        ("/embed/france", "Did you mean /embed/FR.svg?"),
+        ("/embed/GB.price.demand.svg", "demand.svg'. For all paths"),
+        ("/embed/GB.nothing.svg", "No resource at"),
         ("/badge/XX.svg", "XX"),
     ):
         answer = client.get(path)
         assert answer.status_code == 404
         assert words in answer.get_json()["detail"]
+    detail = client.get("/embed/DE-LU.generation.svg").get_json()["detail"]
+    assert detail == "Images show price, demand, carbon."
 
 
 def test_the_chart_has_each_hour_and_what_is_known_ahead() -> None:

@@ -17,6 +17,7 @@ from warehouse.market.carbon import (
     FuelReadings,
     Reason,
     Unstored,
+    credit,
     estimate,
     factor_set,
 )
@@ -157,3 +158,8 @@ def test_a_published_set_of_factors_never_changes() -> None:
     stored = json.loads(files("warehouse.market").joinpath("carbon_factors.json").read_bytes())
     texts = {each["id"]: json.dumps(each, sort_keys=True).encode() for each in stored["sets"]}
     assert {set_id: hashlib.sha256(text).hexdigest() for set_id, text in texts.items()} == PUBLISHED
+
+
+def test_a_zone_without_a_source_credits_the_factors_alone() -> None:
+    assert credit("") == factor_set(CURRENT_SET).attribution
+    assert credit("A") == f"A; {factor_set(CURRENT_SET).attribution}"

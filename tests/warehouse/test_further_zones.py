@@ -61,6 +61,8 @@ def test_values_of_the_setting() -> None:
     require_known("GB,CZ", {"GB"})
     with pytest.raises(StorageError, match="unknown zones: XX"):
         require_known("GB,XX", {"GB"})
+    with pytest.raises(StorageError, match="zones: europe[.] Set it to spec or europe alone, or to"):
+        require_known("europe,CZ", {"GB"})
 
 
 def test_an_unknown_zone_ends_every_command_with_a_sentence() -> None:

@@ -212,7 +212,7 @@ def credit(attribution: str, set_ids: Iterable[str] = (CURRENT_SET,)) -> str:
     """
     known = _published_sets()
     sets = (known[each].attribution if each in known else f"Emission factors {each}" for each in set_ids)
-    return "; ".join([attribution, *sets])
+    return "; ".join(filter(None, [attribution, *sets]))
 
 
 def factor_set(set_id: str) -> FactorSet:

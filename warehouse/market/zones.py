@@ -260,8 +260,8 @@ def _zones_by_country() -> dict[str, list[str]]:
     by_country: dict[str, list[str]] = {}
     for zone in ZONES.values():
         further = (other for name in zone.part_of for other in OTHER_COUNTRY_NAMES.get(name, ()))
-        for name in (*zone.part_of, *further):
-            by_country.setdefault(_plain(name), []).append(zone.id)
+        for name in {_plain(name) for name in (*zone.part_of, *further)}:
+            by_country.setdefault(name, []).append(zone.id)
     return by_country
 
 
