@@ -54,7 +54,7 @@ NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST
 _FILE = "bulk-file"
 """The endpoint for which a key has a higher rate limit."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
-_IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]*)([a-z._-]*)", re.IGNORECASE)
+_IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]*)([a-z._-]*)", re.IGNORECASE | re.ASCII)
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
 """An unknown zone matches no rule, so that its 404 precedes a 405. A zone without the metric matches, because the 404
 of the view explains more."""
