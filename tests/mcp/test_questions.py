@@ -152,7 +152,7 @@ QUESTIONS = (
         lambda f: lowest(ahead(f, "PL"), 2),
     ),
     Question(
-        "Is now among the cheapest hour to run the washing machine in Spain?",
+        "Is now one of the cheapest hours to run the washing machine in Spain?",
         (("find_window", {"zone": "ES", "hours": 1, "within": 12}),),
         lambda t: int(found(r"a block that starts now ranks (\d+)", t[0])),
         lambda s: s[0]["now"]["rank"],
