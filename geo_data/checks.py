@@ -180,8 +180,8 @@ def off_total(plants: Iterable[Plant], known: Iterable[KnownTotal]) -> list[str]
 def duplicates(plants: Iterable[Plant], listed: Iterable[Counterpart] = ()) -> list[str]:
     """Return plants of similar capacity within 1 km, or 3 km for the same fuel: a plant listed twice.
 
-    Two plants that another list also has are allowed. So are EIA's, whose plant codes are official: two codes are two
-    plants (Ocean State Power and Ocean State Power II).
+    Two plants that another list also has are allowed. EIA's are not checked: its plant codes are official, so two codes
+    are two plants (Ocean State Power and Ocean State Power II).
     """
     elsewhere = defaultdict(set)
     for row in listed:

@@ -35,11 +35,11 @@ class Footprint:
     drop: tuple[Box, ...] = ()
     """Parts inside one of these boxes are removed."""
     within: str | None = None
-    """The zone is cut to this input's polygon,"""
+    """The footprint is cut to this input's polygon."""
     also: tuple[str, tuple[str, ...]] | None = None
-    """or to these units of another input."""
+    """Units of another input that extend the polygon of `within`."""
     without: tuple[str, tuple[str, ...]] | None = None
-    """The area of these units of another input is removed."""
+    """Units of another input whose area is removed."""
     harbour: Box | None = None
     """Narrow water in this box counts as land, because the input draws it across a city."""
 

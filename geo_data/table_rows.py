@@ -206,7 +206,7 @@ def cell(text: str, of: str) -> Any:
 
 
 def mended(plants: Iterable[Plant], mends: Iterable[Mend]) -> list[Plant]:
-    """Return the corrected plants, without the dropped ones. Corrections of unlisted plants are ignored."""
+    """Return the corrected plants without dropped plants. Corrections of unlisted plants are ignored."""
     changes: dict[str, dict[str, str | None]] = {}
     for mend in mends:
         if mend.field != "added":

@@ -84,7 +84,7 @@ def cancel_started(instance: dg.DagsterInstance) -> int:
 
 
 def end_runs(how: str) -> None:
-    """`cancel` or `fail` the runs of this environment's Dagster, or `free` the slots of ended runs.
+    """Cancel or fail the runs of this environment's Dagster, or free the slots of ended runs, according to `how`.
 
     Runs in containers of their own continue.
     """

@@ -146,9 +146,7 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
 
 
 def schedule_groups(source: Source, firsts: Mapping[str, date]) -> dict[str, list[Feed]]:
-    """Return job name -> feeds of one run. They share an interval and partitions, since a run has one definition of
-    them.
-    """
+    """Return job name -> feeds of one run, which share an interval and the run's single partitions definition."""
     groups: dict[tuple[object, ...], list[Feed]] = defaultdict(list)
     asked_live = live_feeds(source)
     for feed in source.feeds:

@@ -1,5 +1,4 @@
-"""Define the assets of the service: published files, deliveries to subscribers with their sensor, payments on the
-chain.
+"""Define the service's assets: published files, deliveries to subscribers with their sensor, payments on the chain.
 
 They use the accounts database and the API. They load these only when they run, since most runs of Dagster do not need
 them. No `from __future__ import annotations`: Dagster reads the annotations.

@@ -17,7 +17,7 @@ from warehouse.store.storage import Storage
 
 _AT_ONCE = 8
 _MOST_PASSES = 5
-"""A pass that a merge interrupted is repeated; `emds verify` names a history that the source lacks too."""
+"""A pass during a merge is repeated; `emds verify` names histories that are gone at the source too."""
 _FIRST = (layout.PRUNED, layout.FIRST_DAYS, layout.ZONES)
 
 

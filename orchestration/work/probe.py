@@ -45,7 +45,7 @@ OPENINGS = {
 
 
 def mode_of(settings: PipelineSettings) -> str:
-    """Return EMDS_FEEDS, else the mode of the warehouse, else simulated. Raises StorageError for a recorded one."""
+    """Return EMDS_FEEDS, else the mode of the warehouse, else simulated. Raises StorageError if it is recorded."""
     mode = settings.feeds or modes.get(settings.home.open()) or "simulated"
     if mode not in OPENINGS:
         raise StorageError(f"a {mode[:20]} warehouse has no publishers to fetch from; set EMDS_FEEDS=live or simulated")

@@ -10,7 +10,7 @@ from warehouse.series.row_columns import RowColumns
 
 
 def estimate_stored(zone: str, rows: RowColumns) -> Estimates:
-    """Return the method's estimates for the stored mix rows of one market day, which replace one response.
+    """Return the method's estimates for the stored mix rows of one market day, treated as one response.
 
     If a refused interval has no reason here, it was refused for something that only the response showed.
     """
