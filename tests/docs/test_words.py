@@ -1,4 +1,4 @@
-"""Texts that readers and agents see use the field's words: no phrase of `phrases`, and few long sentences.
+"""Texts that readers and agents see, and docstrings, use the field's words: no phrase of `phrases`, and few long sentences.
 
 `COVERED` is the only list of these texts.
 """
@@ -24,6 +24,7 @@ from orchestration.cli import emds
 from tests.docs.phrases import find_phrases, long_sentences
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("api", "assets", "clients", "geo_data", "orchestration", "warehouse")
 Texts = Iterator[tuple[str, str]]
 """Texts with their places."""
 
@@ -46,7 +47,7 @@ def _operations() -> Texts:
 
 
 def _pages() -> Texts:
-    folders = (ROOT, ROOT / "docs", ROOT / "clients" / "python")
+    folders = (ROOT, ROOT / "docs", ROOT / "clients" / "python", ROOT / "geo_data")
     for path in sorted(path for folder in folders for path in folder.glob("*.md")):
         yield str(path.relative_to(ROOT)), path.read_text()
 
@@ -59,6 +60,19 @@ def _commands() -> Texts:
         yield name, command.help or ""
         yield from ((f"{name} {option.name}", getattr(option, "help", None) or "") for option in command.params)
         todo += [(f"{name} {word}", each) for word, each in getattr(command, "commands", {}).items()]
+
+
+def _docstrings() -> Texts:
+    """Yield the docstrings of the source."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if (
+                    isinstance(node, ast.Expr)
+                    and isinstance(node.value, ast.Constant)
+                    and isinstance(node.value.value, str)
+                ):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}", node.value.value
 
 
 def _problems() -> Texts:
@@ -80,7 +94,7 @@ def _tools() -> Texts:
 
 def _raised() -> Texts:
     """Yield the texts in the code's `raise` statements."""
-    for folder in ("api", "assets", "clients", "geo_data", "orchestration", "warehouse"):
+    for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for statement in ast.walk(ast.parse(path.read_text())):
                 if isinstance(statement, ast.Raise) and statement.exc is not None:
@@ -90,12 +104,13 @@ def _raised() -> Texts:
 
 
 COVERED: Mapping[str, tuple[Callable[[], Texts], int]] = {
-    "pages": (_pages, 25),
+    "pages": (_pages, 28),
     "commands": (_commands, 0),
     "openapi": (_operations, 0),
     "problems": (_problems, 0),
     "mcp": (_tools, 0),
     "raised": (_raised, 0),
+    "docstrings": (_docstrings, 2),
 }
 """What is read, and how many sentences of it have more than 30 words: a new one needs a shorter one elsewhere."""
 
