@@ -1,4 +1,4 @@
-"""Texts that readers and agents see, and docstrings, use the field's words: no phrase of `phrases`, and few long sentences.
+"""Texts for readers and agents, and docstrings, use the field's words and have few long sentences.
 
 `COVERED` is the only list of these texts.
 """
