@@ -265,11 +265,19 @@ def _nearest(path: str) -> str | None:
     parts = [nearest_word(part, BY_PATH) or part for part in path.removeprefix("/v1").strip("/").split("/")]
     known = set[str]()
     for template in _TEMPLATES:
-        same = zip(template, parts, strict=True) if len(template) == len(parts) else ()
-        known.add("/".join(["/v1", *([part if "{" in own else own for own, part in same] or template)]))
+        same = [*zip(template, parts, strict=True)] if len(template) == len(parts) else []
+        if all(_is_zone(part) for own, part in same if own == "{zone}"):
+            known.add("/".join(["/v1", *([part if "{" in own else own for own, part in same] or template)]))
     known -= {path} | {one for one in known if "{" in one}
     nearest = get_close_matches(f"/v1/{'/'.join(parts)}", sorted(known), 1, 0.8)
     return nearest[0] if nearest else None
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        return bool(find_zone(name))
+    except UnknownZone:
+        return False
 
 
 def _plain(path: str) -> str:

@@ -217,6 +217,7 @@ PATHS = {
     "/v1/forecast/FR": "Send kind=forecast to a series, such as /v1/demand/FR?kind=forecast.",
     "/v1/history/France": "Send start=-7d to a series, such as /v1/price/FR?start=-7d.",
     "/v1/statistics/FR": "Send stats=true to a series, such as /v1/price/FR?stats=true.",
+    "/v1/embed/GB.svg": "No resource at '/v1/embed/GB.svg'. For all paths",
     "/v1/nonsense": "No resource at '/v1/nonsense'. For all paths, see /openapi.json.",
 }
 
