@@ -154,7 +154,7 @@ QUESTIONS = (
     Question(
         "Is now one of the cheapest hours to run the washing machine in Spain?",
         (("find_window", {"zone": "ES", "hours": 1, "within": 12}),),
-        lambda t: int(found(r"a block that starts now ranks (\d+)", t[0])),
+        lambda t: int(found(r"a block starting now would rank (\d+)", t[0])),
         lambda s: s[0]["now"]["rank"],
         lambda f: 1 + sum(mean < means(f, 12)[0] for mean in means(f, 12)),
     ),
