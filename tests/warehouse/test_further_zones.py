@@ -61,7 +61,7 @@ def test_values_of_the_setting() -> None:
     require_known("GB,CZ", {"GB"})
     with pytest.raises(StorageError, match="unknown zones: XX"):
         require_known("GB,XX", {"GB"})
-    with pytest.raises(StorageError, match=r"zones: europe\. Set it to spec or europe alone, or to"):
+    with pytest.raises(StorageError, match=r"zones: europe\. Set it to only spec, to only europe, or to"):
         require_known("europe,CZ", {"GB"})
 
 

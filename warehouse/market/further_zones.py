@@ -100,8 +100,8 @@ def require_known(setting: str, default: Collection[str]) -> None:
         return
     if unknown := [word for word in words if word not in _BY_ID and word not in default]:
         raise StorageError(
-            f"EMDS_ZONES names unknown zones: {', '.join(unknown)[:200]}. Set it to {SPEC}, to {EUROPE} or to "
-            f"a list of these IDs, separated by commas: {', '.join(_BY_ID)}. The zones of {SPEC} are always covered"
+            f"EMDS_ZONES names unknown zones: {', '.join(unknown)[:200]}. Set it to only {SPEC}, to only {EUROPE}, or "
+            f"to a list of these IDs, separated by commas: {', '.join(_BY_ID)}. The zones of {SPEC} are always covered"
         )
 
 
