@@ -158,6 +158,10 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
 def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     """Return the `reason` why a window has no rows and what to request, and the `available_range` if known."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
+    original = request._replace(interval=None, limit=1)
+    if request.interval is not None and pages.read_page(service.reader, catalogue, original).rows:
+        short = f"This window has rows, but they cover too little of an interval of {request.interval}"
+        return {"reason": f"{short}. Request a shorter interval or a longer window."}
     if request.as_of is not None and pages.read_page(service.reader, catalogue, current).rows:
         return {"reason": f"No data was known at {iso(request.as_of)}. Omit as_of, or use a later time."}
     series = None if request.several else catalogue.entry(request.zones[0], request.stored[0])

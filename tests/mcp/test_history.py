@@ -128,6 +128,23 @@ def test_what_was_not_known_yet_is_the_reason_of_no_rows(keyed: Any) -> None:
     assert past["structuredContent"]["columns"] == {"time": [], "value": []}
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"zone": "GB", "start": "2026", "interval": "1y"},
+        {"zone": "GB", "start": "2026-03-29", "end": "2026-03-30", "interval": "1mo"},
+        {"zones": "DE-LU,GB", "start": "2026", "interval": "1y"},
+    ],
+)
+def test_an_interval_that_its_rows_cover_too_little_of_is_not_called_empty(keyed: Any, asked: dict[str, str]) -> None:
+    result = keyed.call("get_history", metric="price", **asked)["structuredContent"]
+    assert result["count"] == 0
+    assert result["reason"] == (
+        f"This window has rows, but they cover too little of an interval of {asked['interval']}. Request a shorter "
+        "interval or a longer window."
+    )
+
+
 def test_an_empty_window_of_capacity_or_of_borders_has_a_reason_that_is_true(keyed: Any) -> None:
     window = {"start": "2020-01-01", "end": "2020-01-02"}
     years = keyed.call("get_history", zone="DE-LU", metric="capacity", **window)["structuredContent"]
