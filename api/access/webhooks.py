@@ -124,7 +124,7 @@ def remove(database: Database, webhook: str) -> None:
 
 
 def enable(database: Database, webhook: str) -> None:
-    """Enable a disabled subscription; messages that it missed are not sent later."""
+    """Enable a disabled subscription. Its undelivered messages are lost; changes continue from its cursor."""
     fresh = {"disabled": "", "failing_since": None, "attempts": 0, "next_at": 0, "claimed_until": 0}
     fresh |= {"slow": PROMPT_DELIVERIES}
     with database.begin() as connection:

@@ -50,11 +50,11 @@ def draw(live: Mapping[str, Any]) -> bytes:
         if zones:
             _draw_zones(canvas, zones, panel)
     known = sum(feature["properties"]["price_percentile"] is not None for feature in features)
-    mark = "SIMULATED figures, not market data" if live["simulated"] else "Electricity Market Data Service"
+    mark = "SIMULATED, not market data" if live["simulated"] else "Electricity Market Data Service"
     lines = (
         (36, 44, "Power prices against each zone's own last 30 days"),
         (92, 24, f"{known} of {len(features)} zones, {utc(live['generated']):%Y-%m-%d %H:%M} UTC"),
-        (590, 20, f"blue: low   yellow: as usual   red: high   grey: not known   ·   {mark}"),
+        (590, 20, f"blue: low   yellow: usual range   red: high   grey: no data   ·   {mark}"),
     )
     for top, size, text in lines:
         canvas.text((30, top), text, fill=_INK, font=ImageFont.load_default(size))

@@ -141,7 +141,7 @@ def _live(sources: Mapping[str, Source], mode: str) -> dg.ScheduleDefinition:
         # A crashed tick is not retried: the next tick fetches the same days.
         return dg.RunRequest(run_key=at.isoformat(), tags={**tags, "dagster/max_retries": "0"})
 
-    text = "Every five minutes; a tick while a run is under way is skipped."
+    text = "Runs every five minutes; a tick is skipped while a run is in progress."
     return _schedule(LIVE, "*/5 * * * *", mode != "recorded", text, decide=decide)
 
 

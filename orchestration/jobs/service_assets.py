@@ -113,12 +113,12 @@ def webhook_sensor(job: Any) -> dg.SensorDefinition:
 
         subscribed, due = delivery.due()
         if not subscribed:
-            return dg.SkipReason("nobody subscribed")
+            return dg.SkipReason("There are no subscriptions.")
         position = delivery.position()
         if position == context.cursor and not due:
             return dg.SkipReason("nothing changed, and no retry is due")
         if context.instance.get_runs(dg.RunsFilter(job_name=DELIVER, statuses=UNDER_WAY), limit=1):
-            return dg.SkipReason("a round is under way")
+            return dg.SkipReason("A round is in progress.")
         return dg.SensorResult(run_requests=[dg.RunRequest()], cursor=position)
 
     return webhooks_due
