@@ -131,8 +131,11 @@ def public_metric(metric: str) -> str:
 
 
 def _documents(change: Change, at: int) -> list[str]:
-    """Return the paths of the documents that depend on these rows."""
-    zone, paths = change.zone, []
+    """Return the paths of the documents that depend on these rows; none for a zone that this process does not cover."""
+    zone = change.zone
+    if zone not in ZONES:
+        return []
+    paths: list[str] = []
     if change.metric in CURRENT or change.metric == ZONES[zone].carbon_metric:
         if change.last >= at - _BRIEF_S:
             paths += [f"/v1/latest/{zone}", f"/v1/brief/{zone}", "/v1/map/snapshot"]

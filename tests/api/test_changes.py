@@ -134,6 +134,8 @@ def test_documents_that_follow_are_named(five_changes: Rig) -> None:
         ("US-NYISO", "price_day_ahead", recent, []),
         ("US-NYISO", "price_day_ahead", recent + DAY, ["/v1/windows/US-NYISO"]),
         ("DE-LU", "capacity", recent, []),
+        # A pipeline with more zones writes to the warehouse while this process still covers fewer.
+        ("ZZ-9", "demand", recent, []),
     ):
         change_log.append(five_changes.storage, Change(zone, metric, None, ts, ts, 1, 0, 0), "t", int(time.time()))
         entry = five_changes.client().get("/v1/changes").get_json()["entries"][-1]
