@@ -157,7 +157,7 @@ def _body(
         request = SeriesRequest(series, (zone_id,), (stored.value,), window.start, window.end, pick=pick)
         rows = whole_window(service.reader, catalogue, request)
         if isinstance(stored, Forecast):
-            forecasts = {stored: (rows, max(feed.step_s for feed in feeds))}
+            forecasts = {stored: (rows, max(60 * feed.every_minutes for feed in feeds))}
 
     def reason_without_rows(at: int, otherwise: str) -> str:
         missing = missing_forecast(forecasts, at)

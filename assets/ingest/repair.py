@@ -53,7 +53,7 @@ def rebuild_marked(pipeline: PipelineContext) -> set[str]:
             marks.setdefault(Month(*layout.of_series(key)[:3]), {})[key] = mark
     for place, rows in rebuild_months(pipeline, marks):
         for key, mark in marks[place].items():
-            _LOG.warning("%s: made again from the kept bytes: %d rows; `emds gaps` says what is missing", key, rows)
+            _LOG.warning("%s: rebuilt from the raw archive: %d rows; `emds gaps` lists what is missing", key, rows)
             with logged(key):
                 # A run that found the damaged month after its responses were read has renewed the mark. The next
                 # rebuild reads the responses of that run too.

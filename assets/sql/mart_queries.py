@@ -209,7 +209,7 @@ def _load(storage: Storage, key: str, mode: str, mart: Mart) -> MartFile | None:
     try:
         file = None if body is None else marts.decode(body, key, mode)
     except StorageError as error:
-        _LOG.warning("made again: %s", error)
+        _LOG.warning("rebuilt: %s", error)
         return None
     return file if file is not None and file.query == marts.fingerprint(mart.sql) else None
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BACK_DAYS = 10
 """Dagster's partitions are compared with this many days of stored data."""
 LEAST_FREE_BYTES = 2_000_000_000
-"""Dagster's storage grows by some 60 MB per day without other data."""
+"""Dagster's storage grows by about 84 MB per day without other data."""
 Fault = tuple[str, bool]
 """A fault in one or two sentences, and whether it is certain."""
 

@@ -124,4 +124,4 @@ def describe(holes: Sequence[Hole]) -> Iterator[str]:
     for h in holes:
         span = f"from {iso(h.start)} to {iso(h.end)}"
         yield f"{h.feed.id:26} {h.zone:9} {h.metric:16} {h.day} {h.intervals:4} intervals {span}"
-    yield f"{sum(h.intervals for h in holes)} intervals missing in {len(holes)} holes"
+    yield f"{sum(h.intervals for h in holes)} intervals are missing in {len(holes)} gaps"

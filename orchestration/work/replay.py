@@ -35,7 +35,7 @@ def rebuild(feeds: Sequence[Feed], first: date | None, last: date | None) -> int
     absent = rebuild_absent(pipeline, tasks)
     changed, unreadable = resolve(pipeline, feeds, first, last)
     code = commands.run(tasks, from_raw=True, history=True)
-    print(f"{len(tasks)} runs over kept bytes, {absent} months made again, {changed} month files resolved otherwise")
+    print(f"{len(tasks)} runs over the raw archive, {absent} months rebuilt, ranks changed in {changed} monthly files")
     for line in unreadable:
         sys.stderr.write(f"emds: {line}\n")
     return 1 if unreadable else code

@@ -208,6 +208,6 @@ def test_an_agent_finds_the_greenest_hours(grid: Grid) -> None:
     result = client.post("/mcp", json=call, headers=headers | grid.rig.key(client)).get_json()["result"]
     assert (result["structuredContent"]["mean"], result["structuredContent"]["error"]) == (100, 3.5)
     text = result["content"][0]["text"]
-    assert text.startswith("BE wind and solar as a share of demand, highest 1 h by the operator's forecast of ")
-    assert "(mean absolute error so far ahead 3.5 percentage points)" in text
-    assert "mean 100 % (+2.7908 percentage points, +2.9 % against the mean of all known)" in text
+    assert text.startswith("BE wind and solar as a share of demand, highest 1 h by the operator's forecast published ")
+    assert "(mean absolute error at this lead 3.5 percentage points)" in text
+    assert "mean 100 % (+2.7908 percentage points, +2.9% against the mean of all known values)" in text

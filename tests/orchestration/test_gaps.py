@@ -44,7 +44,7 @@ def test_a_missing_interval_is_one_hole(pipeline: PipelineContext) -> None:
     [hole], _ = gaps.find(pipeline, [FEED], 1)
     assert (hole.zone, hole.metric, hole.day, hole.intervals) == ("GB", "generation", date(2026, 10, 25), 1)
     assert hole.end - hole.start == 1800
-    assert list(gaps.describe([hole]))[-1] == "1 intervals missing in 1 holes"
+    assert list(gaps.describe([hole]))[-1] == "1 intervals are missing in 1 gaps"
     asked = [Task("neso.generation", (date(2026, 10, 25),))]
     assert gaps.without_whole_days(pipeline, asked) == asked
 
