@@ -31,6 +31,7 @@ class Catalogue:
     document: Document
     generated: int
     zones: Mapping[str, CatalogueZone]
+    """The zones that this process covers. A pipeline with more zones may have added others."""
     sources: Mapping[str, CatalogueSource]
     feeds: Mapping[str, CatalogueFeed]
     simulated: bool
@@ -48,7 +49,8 @@ class Catalogue:
         withheld = of.withheld
         ranks = {feed.id: feed.rank for feed in of.feeds.values() if feed.id not in withheld}
         filling = {"": FillProgress(of.filling.done, of.filling.of), **of.filling.zones} if of.filling else {}
-        return cls(document, of.generated, of.zones, of.sources, of.feeds, of.simulated, withheld, ranks, filling)
+        zones = {zone: entry for zone, entry in of.zones.items() if zone in ZONES}
+        return cls(document, of.generated, zones, of.sources, of.feeds, of.simulated, withheld, ranks, filling)
 
     def entry(self, zone_id: str, stored: str) -> CatalogueSeries | None:
         """Return the entry of a zone's stored metric, None if no feed provides it."""

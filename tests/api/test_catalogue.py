@@ -19,6 +19,7 @@ from warehouse.market.clock import DAY
 from warehouse.market.feeds import Publication
 from warehouse.market.vocabulary import Forecast, Metric
 from warehouse.market.zones import ZONES
+from warehouse.store import layout
 
 
 def test_zones_are_the_25_of_the_specification_in_its_order(market: Any) -> None:
@@ -216,3 +217,11 @@ def test_filters_keep_what_fits_all_of_them_and_name_what_is_allowed(rig: Rig) -
         answer = client.get(f"/v1/publishers?{query}")
         assert (answer.status_code, answer.content_type) == (400, "application/problem+json"), query
         assert allowed in answer.text, query
+
+
+def test_a_zone_that_a_pipeline_with_more_zones_has_added_is_not_listed(rig: Rig) -> None:
+    fill(rig)
+    document = rig.client().get("/catalog").get_json()
+    document["zones"]["ZZ-9"] = {**document["zones"]["FR"], "id": "ZZ-9"}
+    rig.put_document(layout.CATALOGUE, document)
+    assert [zone["id"] for zone in rig.client().get("/v1/zones").get_json()["zones"]] == [*ZONES]
