@@ -49,14 +49,19 @@ def _feature(
     of_border = [
         flow for flow in flows if flow["link"] is None and {flow["zone"], flow["counterparty"]} == {start, end}
     ]
-    newest = max(own or of_border, key=lambda flow: flow["ts"], default=None)
+    before = former.get("mw_ts"), former.get("mw" if own else "border_mw")
+
+    def rank(flow: Body) -> tuple[int, bool, bool]:
+        return flow["ts"], flow.get("source") is not None, (flow["ts"], abs(flow["mw"])) == before
+
+    newest = max(own or of_border, key=rank, default=None)
     mw = None if newest is None else newest["mw"] if newest["zone"] == end else -newest["mw"]
     is_reversed = mw is not None and mw < 0
     if is_reversed:
         start, end = end, start
     size = None if mw is None else abs(mw)
     source = None if newest is None else newest.get("source")
-    if newest is not None and source is None and former.get("mw_ts") == newest["ts"]:
+    if newest is not None and source is None and (newest["ts"], size) == before:
         source = former.get("source")
     terms = catalogue.sources.get(source or "")
     coordinates = line["geometry"]["coordinates"]

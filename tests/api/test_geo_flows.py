@@ -7,6 +7,8 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import geopandas
 import pytest
@@ -16,7 +18,7 @@ from assets.documents import flow_layer
 from tests.api.geo_answers import served_layers
 from warehouse.store.storage import Folder
 
-CATALOGUE = {"sources": {"elexon": {"license": "BMRS", "attribution": "Elexon"}}}
+CATALOGUE: Any = SimpleNamespace(sources={"elexon": SimpleNamespace(license="BMRS", attribution="Elexon")})
 HEAD = {"generated": 1, "valid_until": 4_000_000_000, "rounded": True, "simulated": True}
 FLOW = {"zone": "GB", "counterparty": "FR", "link": "gb-fr-ifa", "mw": 900, "ts": 1000, "source": "elexon"}
 

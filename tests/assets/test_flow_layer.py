@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from assets.documents import flow_layer
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
-CATALOGUE = {"sources": {"elexon": {"license": "BMRS", "attribution": "Elexon"}}}
+CATALOGUE: Any = SimpleNamespace(sources={"elexon": SimpleNamespace(license="BMRS", attribution="Elexon")})
 HEAD = {"generated": 1, "valid_until": 2, "rounded": True, "simulated": True}
 
 
@@ -63,3 +64,15 @@ def test_a_line_to_an_area_outside_names_it(tmp_path: Path) -> None:
     features = published(Folder(tmp_path), {**flow(200, "INTIRL"), "counterparty": "Northern Ireland"})
     own = features["INTIRL"]["properties"]
     assert (own["from"], own["to"], own["mw"]) == ("Northern Ireland", "GB", 200)
+
+
+def test_of_two_rows_at_one_time_neither_takes_the_source_of_the_other(tmp_path: Path) -> None:
+    """A zone that is published alone brings its source; the flows of the others come without one."""
+    folder = Folder(tmp_path)
+    here, there = flow(500), flow(-700, zone="FR", source="entsoe")
+    bare = [{name: value for name, value in one.items() if name != "source"} for one in (there, here)]
+    for flows in ((here, there), (bare[0], here), bare, bare[::-1]):
+        own = published(folder, *flows)["gb-fr-ifa"]["properties"]
+        assert (own["mw"], own["source"]) == (500, "elexon")
+    own = published(Folder(tmp_path / "other"), *bare)["gb-fr-ifa"]["properties"]
+    assert own["source"] is None
