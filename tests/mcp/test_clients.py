@@ -46,7 +46,7 @@ def check(report: dict[str, Any], version: str, whole: bool, reads: bool = True)
     assert report["tools"] == TOOLS
     assert [result["name"] for result in report["results"]] == [name for name, _ in CALLS]
     assert [result["error"] for result in report["results"]] == [False] * (len(CALLS) - 1) + [True]
-    assert "no generation of FR" in report["results"][-1]["text"]
+    assert "FR has no generation data" in report["results"][-1]["text"]
     for result in report["results"][:-1]:
         assert (result["structured"] is not None) == (version != "2025-03-26")
     latest = report["results"][2]
