@@ -74,7 +74,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalog
         code: CatalogueSource(code, code, "", "", "", "", "yes", False, True, (), ()) for code in ("fine", "hourly")
     }
     document = Document("catalogue.json", b"{}", Identity(1, 2, 3))
-    catalogue = Catalogue(document, 0, {}, sources, {}, False, frozenset(), ranks)
+    catalogue = Catalogue(document, 0, {}, sources, {}, False, frozenset(), ranks, {})
     return Reader(storage, 10_000_000), catalogue
 
 

@@ -109,7 +109,7 @@ def test_refusals_are_typed(package: Any, service: tuple[Any, str]) -> None:
         with pytest.raises(package.BadRequest) as refused:
             c.series("price", "GB", order="up")
         assert refused.value.problem["errors"][0]["parameter"] == "order"
-        with pytest.raises(ValueError, match="no offset"):
+        with pytest.raises(ValueError, match="no UTC offset"):
             c.series("price", "GB", start=datetime(2026, 3, 29))  # noqa: DTZ001
     with package.Client(BASE, "emds_wrong", transport=transport) as wrong, pytest.raises(package.InvalidKey):
         wrong.series("price", "GB")
@@ -175,7 +175,7 @@ def test_months_become_the_frame_that_the_rows_make(package: Any, service: tuple
 def test_month_files_elsewhere_get_no_key_and_are_checked(package: Any) -> None:
     file = {"month": "2026-03", "zone": "GB", "url": "https://files.example/a.parquet", "sha256": "0" * 64}
     script = Script(httpx.Response(200, json={"files": [file]}), httpx.Response(200, content=b"other"))
-    with pytest.raises(package.Unavailable, match="not the file"):
+    with pytest.raises(package.Unavailable, match="not the listed file"):
         package.Client(BASE, "emds_key", transport=httpx.MockTransport(script)).bulk("price", "GB")
     assert [request.headers.get("Authorization") for request in script.asked] == ["Bearer emds_key", None]
     assert script.asked[1].url == file["url"]

@@ -107,7 +107,7 @@ def cores_of(worker: int) -> set[int]:
 def test_more_clients_than_descriptors_end_no_worker(market: Any, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     command = verb.command
     few = ["sh", "-c", 'ulimit -n 80; exec "$@"', "sh"]
-    monkeypatch.setattr(verb, "command", lambda port, server: [*few, *command(port, server=server)])
+    monkeypatch.setattr(verb, "command", lambda port: [*few, *command(port)])
     served = serve(market)
     [worker] = served.workers()
     clients = [socket.create_connection(("127.0.0.1", served.port), timeout=10) for _ in range(120)]

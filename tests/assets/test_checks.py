@@ -116,7 +116,7 @@ def test_a_value_that_was_set_aside_fails_until_a_row_covers_its_instant(storage
     storage.put(layout.quarantine(LOAD.id, "2026-11-08", "0a0a0a0a"), quality.to_json(judged))
     result = verdict(storage, PLAUSIBLE)
     assert (result.passed, result.grave, result.count) == (False, True, 1)
-    assert "9e+09 MW at 2026-11-10T13:20:00Z was set aside" in result.findings[0]
+    assert "9e+09 MW at 2026-11-10T13:20:00Z was quarantined" in result.findings[0]
     assert verdict(storage, PLAUSIBLE, DAY.next()).findings == [checks.NOTHING_READ]
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0)
     assert verdict(storage, PLAUSIBLE).passed

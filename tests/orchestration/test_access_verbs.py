@@ -98,7 +98,7 @@ def test_reconcile_accounts_for_every_transfer(trade: Trade, capsys: pytest.Capt
     assert lines[4].startswith("credits in total       1, 0.001 USDC")
     trade.node.down = True
     assert main(["reconcile"]) == 1
-    assert "the node does not answer" in capsys.readouterr().err
+    assert "the node is not responding" in capsys.readouterr().err
 
 
 def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(

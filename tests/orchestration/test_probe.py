@@ -50,7 +50,7 @@ WAYS: list[tuple[Failing, str]] = [
     (answers(401), "returned 401: access denied"),
     (answers(503, b"<html>Down for maintenance</html>"), "returned 503"),
     (answers(429, b"", ("retry-after", "600")), "returned 429"),
-    (answers(302, b"", ("location", "https://elsewhere.example/login")), "redirects"),
+    (answers(302, b"", ("location", "https://elsewhere.example/login")), "redirect"),
     (stand_ins.truncates, "the response was cut off"),
 ]
 

@@ -60,7 +60,7 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
     assert mix(storage) == before
     assert _first_known(storage) == known
     assert artefact.load(storage, "latest/GB.json")["generation_mix"]["unit"] == "%"
-    assert "0 month files resolved otherwise" in capsys.readouterr().out
+    assert "ranks changed in 0 monthly files" in capsys.readouterr().out
     files = {key: storage.stat(key) for key in storage.keys("series/")}
     assert main(["rebuild"]) == 0
     assert files == {key: storage.stat(key) for key in storage.keys("series/")}

@@ -110,4 +110,4 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
             timeout=60,
         )
     assert done.returncode == 1
-    assert f"port {port} is taken" in done.stderr
+    assert f"port {port} is already in use" in done.stderr
