@@ -222,7 +222,7 @@ def test_a_second_up_over_a_home_names_the_first_and_does_nothing(
     with second(tmp_path) as process:
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (1, "")
-    assert errors == f"emds: emds up is already running for {tmp_path} (process {running.pid}\n"
+    assert errors == f"emds: emds up is already running for {tmp_path} (process {running.pid}); stop it first\n"
     assert sorted(tmp_path.rglob("*")) == before
     running.send_signal(signal.SIGKILL)
     running.wait(30)

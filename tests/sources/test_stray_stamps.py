@@ -85,7 +85,7 @@ def test_no_row_with_a_mutated_stamp_is_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool
 ) -> None:
     digits, most = (b"0123456789", 4) if thorough else (b"16", 1)
-    monkeypatch.setattr(runs.raw, "keep", lambda *_: None)
+    monkeypatch.setattr(runs.raw.KeptAnswers, "keep", lambda *_: None)
     monkeypatch.setattr(runs.feed_health, "note", lambda *_: None)
     monkeypatch.setattr(runs.attempts, "note", lambda *_: None)
     bodies = wrong = stray = 0

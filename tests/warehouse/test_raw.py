@@ -171,7 +171,7 @@ def test_bodies_of_another_mode_are_neither_kept_nor_found(tmp_path: Path) -> No
     with pytest.raises(WrongMode):
         keep(storage, question(), b"B", 2, "simulated")
     storage.put(layout.MODE, b"simulated")
-    with pytest.raises(WrongMode, match="holds live rows"):
+    with pytest.raises(WrongMode, match="contains live rows"):
         list(raw.find(storage, "aemo.dispatch"))
     assert not storage.keys(layout.DAMAGED)
 
