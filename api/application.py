@@ -20,6 +20,7 @@ from werkzeug.exceptions import NotFound
 from api.access import key_life, sign_up, webhook_views
 from api.access.gate import Gate
 from api.documents import bulk, changes, published, status
+from api.documents.zone_figure import TITLES
 from api.endpoints.endpoint import Endpoint
 from api.endpoints.other_paths import explain_path
 from api.endpoints.query_parameters import METRICS
@@ -54,6 +55,7 @@ NOT_FOUND_FIRST: Mapping[str, Callable[..., object]] = {**series.NOT_FOUND_FIRST
 _FILE = "bulk-file"
 """The endpoint for which a key has a higher rate limit."""
 _ZONE_PATH = re.compile(r"(/v1/(?:[A-Za-z_-]+/)+?)([^/]*)(/[0-9-]+\.parquet)?")
+_IMAGE_ENDINGS = {".svg", *(f".{metric}.svg" for metric in TITLES)}
 _IMAGE_PATH = re.compile(r"(/(?:embed|badge)/)([^/.]*)([a-z._-]*)", re.IGNORECASE | re.ASCII)
 _CONVERTERS = {"zone": f"any({','.join(map(repr, ZONES))})", "metric": f"any({','.join(map(repr, METRICS))})"}
 """An unknown zone matches no rule, so that its 404 precedes a 405. A zone without the metric matches, because the 404
@@ -215,8 +217,8 @@ def exact_path(path: str) -> str | Problem:
     if path == "/favicon.ico":  # browsers request it unprompted
         return "/map/latest/icon.svg"
     if image := _IMAGE_PATH.fullmatch(path):
-        exact = _of_zone(_plain(image[1]), image[2], _plain(image[3]), ZONES)
-        if isinstance(exact, str) and not exact.endswith(".svg"):
+        exact, ending = _of_zone(_plain(image[1]), image[2], _plain(image[3]), ZONES), _plain(image[3])
+        if isinstance(exact, str) and exact != path and ending not in _IMAGE_ENDINGS:
             return _nothing_at(path, f"{exact.partition('.')[0]}.svg")
         return exact if exact != path else _nothing_at(path, None)
     match = _ZONE_PATH.fullmatch(path)

@@ -199,3 +199,7 @@ def test_the_longest_series_and_terms_fit() -> None:
 def test_simulated_values_say_so_in_the_badge() -> None:
     assert "simulated" in badge(figure(simulated=True))
     assert "simulated" not in badge(figure())
+
+
+def test_an_unknown_metric_in_capitals_leads_nowhere(everywhere: Rig) -> None:
+    assert everywhere.client().get("/badge/GB.AAA.svg").status_code == 404
