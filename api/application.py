@@ -218,7 +218,8 @@ def exact_path(path: str) -> str | Problem:
         return "/map/latest/icon.svg"
     if image := _IMAGE_PATH.fullmatch(path):
         exact, ending = _of_zone(_plain(image[1]), image[2], _plain(image[3]), ZONES), _plain(image[3])
-        if isinstance(exact, str) and exact != path and ending not in _IMAGE_ENDINGS:
+        is_other = exact != path or not ending.endswith(".svg")
+        if isinstance(exact, str) and is_other and ending not in _IMAGE_ENDINGS:
             return _nothing_at(path, f"{exact.partition('.')[0]}.svg")
         return exact if exact != path else _nothing_at(path, None)
     match = _ZONE_PATH.fullmatch(path)
