@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,14 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.accounts import keys, webhooks
+from orchestration.cli.options import (
+    COUNT,
+    PORT,
+    add_address_options,
+    add_day_options,
+    add_feed_options,
+    add_trial_options,
+)
 from warehouse.errors import MarketError, StorageError
 from warehouse.version import __version__
 
@@ -23,69 +31,6 @@ if TYPE_CHECKING:
     from warehouse.market.feeds import Feed
 
 PROGRAMS = ("dagster", "dagster-webserver", "dagster-daemon")
-PORT, COUNT = click.IntRange(0, 65_535), click.IntRange(1, 36_600)
-Verb = Callable[..., int | None]
-
-
-def day(text: str) -> date:
-    """Parse a market day."""
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(f"{text[:40]!r} is not a date. Use the form 2026-01-31.") from None
-
-
-def _choose(context: click.Context, _: click.Parameter, feeds: Sequence[str]) -> list[Feed]:
-    from orchestration.work import backfill
-
-    try:
-        return backfill.chosen(context.params.pop("source"), feeds)
-    except KeyError as error:
-        raise click.UsageError(f"There is no source or feed {error.args[0]}. docs/feeds.md lists them.") from None
-
-
-def _which(verb: Verb) -> Verb:
-    """Add the repeatable options that select feeds; the command gets them as `feeds`."""
-    by_feed = click.option(
-        "--feed",
-        "feeds",
-        multiple=True,
-        callback=_choose,
-        help="Only this feed, for example aemo.dispatch (repeatable).",
-    )
-    return click.option("--source", multiple=True, is_eager=True, help="Only this source (repeatable).")(by_feed(verb))
-
-
-def _in_order(context: click.Context, _: click.Parameter, end: date | None) -> date | None:
-    start = context.params["start"]
-    if start and end and end < start:
-        raise click.UsageError("--end is before --start.")
-    return end
-
-
-def _between(verb: Verb) -> Verb:
-    """Add the options that select a range of market days."""
-    by_end = click.option("--end", type=day, metavar="D", callback=_in_order, help="Last market day.")
-    return click.option("--start", type=day, metavar="D", is_eager=True, help="First market day.")(by_end(verb))
-
-
-def _trial(verb: Verb) -> Verb:
-    """Add the options of `probe` and `record`."""
-    by_day = click.option(
-        "--day", type=day, metavar="D", help="Past market day to fetch (default: the newest complete one)."
-    )
-    return _which(by_day(verb))
-
-
-def _listens(verb: Verb) -> Verb:
-    """Add the options for the address of the API."""
-    by_host = click.option(
-        "--host",
-        default="127.0.0.1",
-        show_default=True,
-        help="Address of the API. Put a proxy in front of a public one.",
-    )
-    return click.option("--port", type=PORT, default=8000, show_default=True, help="Port of the API.")(by_host(verb))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -97,7 +42,7 @@ def emds(context: click.Context) -> None:
 
 
 @emds.command()
-@_listens
+@add_address_options
 @click.option("--days", type=COUNT, default=35, show_default=True, help="Days of history for an empty warehouse.")
 @click.option("--ui-port", type=PORT, default=3000, show_default=True, help="Port of Dagster's web UI.")
 @click.option("--home", help="Warehouse: a folder or the URL of a bucket (default: EMDS_HOME, else data/MODE).")
@@ -122,7 +67,7 @@ def up(
 
 
 @emds.command()
-@_which
+@add_feed_options
 def ingest(feeds: list[Feed]) -> int:
     """Fetch all days that publishers may still revise.
 
@@ -134,9 +79,9 @@ def ingest(feeds: list[Feed]) -> int:
 
 
 @emds.command()
-@_which
+@add_feed_options
 @click.option("--days", type=COUNT, help="The last N days, today, and published data for tomorrow.")
-@_between
+@add_day_options
 @click.option("--missing", is_flag=True, help="Skip complete days, for example to resume a stopped backfill.")
 @click.option("--dry-run", is_flag=True, help="Print the number of requests and the expected time, then exit.")
 def backfill(
@@ -183,8 +128,8 @@ def replay(folder: Path) -> int:
 
 
 @emds.command()
-@_which
-@_between
+@add_feed_options
+@add_day_options
 def rebuild(feeds: list[Feed], start: date | None, end: date | None) -> int:
     """Parse the raw archive again, without network access.
 
@@ -214,7 +159,7 @@ def publish(to: str | None) -> int:
 
 
 @emds.command()
-@_trial
+@add_trial_options
 def probe(feeds: list[Feed], day: date | None) -> int:
     """Fetch a past day and today from each feed; write nothing."""
     from orchestration.work import probe
@@ -223,7 +168,7 @@ def probe(feeds: list[Feed], day: date | None) -> int:
 
 
 @emds.command()
-@_trial
+@add_trial_options
 @click.argument("folder", type=click.Path(path_type=Path))
 def record(feeds: list[Feed], day: date | None, folder: Path) -> int:
     """Probe the feeds and save the responses for `replay`."""
@@ -238,7 +183,7 @@ def record(feeds: list[Feed], day: date | None, folder: Path) -> int:
 
 
 @emds.command()
-@_which
+@add_feed_options
 @click.option("--days", type=COUNT, default=35, show_default=True, help="Number of days to check.")
 def gaps(feeds: list[Feed], days: int) -> int:
     """List missing intervals.
@@ -257,7 +202,7 @@ def gaps(feeds: list[Feed], days: int) -> int:
 
 
 @emds.command()
-@_listens
+@add_address_options
 def serve(port: int, host: str) -> int:
     """Run only the API."""
     from orchestration.servers import serve
