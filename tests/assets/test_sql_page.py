@@ -42,18 +42,23 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def at_noon(query: str) -> str:
+    """Return `query` with the simulated time in place of `now()`."""
+    return query.replace("now()", "TIMESTAMPTZ '2026-11-20 12:00:00+00'")
+
+
 @pytest.mark.parametrize("query", SQL, ids=lambda q: q.splitlines()[0][:40])
 def test_a_query_in_sql_runs(query: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
     with duckdb.connect(analyst.NAME, read_only=True) as connection:
-        rows = connection.execute(query).fetchall()
+        rows = connection.execute(at_noon(query)).fetchall()
     assert rows
 
 
 def test_the_current_price_is_no_price_of_tomorrow(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulated auction reaches beyond the time of the query, which stands in place of `now()`."""
+    """The simulated auction reaches beyond the time of the query."""
     monkeypatch.chdir(home)
-    query = SQL[0].replace("now()", "TIMESTAMPTZ '2026-11-20 12:00:00+00'")
+    query = at_noon(SQL[0])
     assert query != SQL[0]
     with duckdb.connect(analyst.NAME, read_only=True) as connection:
         current = {zone: local for zone, local, *_ in connection.execute(query).fetchall()}
