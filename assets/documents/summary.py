@@ -72,7 +72,8 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
     if of_zone.carbon_omitted in _REFUSED:
         parts[Metric.CARBON] = f"Carbon intensity is not estimated because {_REFUSED[of_zone.carbon_omitted]}."
     for member, mix in mixes.items():
-        parts[member], figures[member] = _mix_sentences(mix, opening, tz, overdue=now > mix.expected_by)
+        subject, overdue = MIXES[spoken[member]].subject, now > mix.expected_by
+        parts[member], figures[member] = _mix_sentences(subject, mix, opening, tz, overdue=overdue)
     if (greenest := find_greenest(of_zone.shares, tz, now)) is not None:
         parts[WIND_SOLAR], figures[WIND_SOLAR] = _greenest_sentence(greenest, tz)
     for metric, reason in of_zone.missing.items():
@@ -80,7 +81,8 @@ def summary(of_zone: ZoneFigures, now: int, simulated: bool) -> tuple[Parts, Num
             parts[metric] = _missing_sentence(metric, reason)
     for member, metric in spoken.items():
         if metric in of_zone.missing:
-            parts[member] = _missing_sentence(member, of_zone.missing[metric])
+            subject = MIXES[metric].subject.removeprefix("The ").lower()
+            parts[member] = _missing_sentence(subject, of_zone.missing[metric])
     figures["headline"] = headline(of_zone, now, simulated)[1]
     return parts | ({"simulated": "Simulated data, not market data."} if simulated else {}), figures
 
@@ -100,14 +102,14 @@ def _sentences(metric: str, figure: Figure, opening: int, tz: str, overdue: bool
     return _join(sentences, due, {**statement.numbers, "at": say_time(ts, tz)})
 
 
-def _mix_sentences(mix: GenerationMix, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
+def _mix_sentences(subject: str, mix: GenerationMix, opening: int, tz: str, overdue: bool) -> tuple[str, Numbers]:
     """Return which fuels lead the mix, and whether the mix is overdue."""
     first = sorted(mix.fuels, key=lambda fuel: (-mix.fuels[fuel], fuel))[:_LARGEST_FUELS]
     unit, decimals = ("%", 1) if mix.unit == "%" else (f" {mix.unit}", 0)
     figures: Numbers = {fuel: heard(mix.fuels[fuel], decimals) for fuel in first}
     parts = listed([f"{fuel.replace('_', ' ')} ({grouped(value, 0)}{unit})" for fuel, value in figures.items()])
     verb = "was" if overdue or mix.ts != opening else "is"
-    sentence = f"The generation mix {verb} led by {parts}{_when(mix.ts, opening, tz)}."
+    sentence = f"{subject} {verb} led by {parts}{_when(mix.ts, opening, tz)}."
     due = _say_due("mix", mix.expected_by, tz) if overdue else None
     return _join([sentence], due, {**figures, "at": say_time(mix.ts, tz)})
 

@@ -166,7 +166,7 @@ def _ask(
     except FeedError:
         raise
     except Exception as error:  # its text may contain a URL with a key
-        raise FeedChanged(f"{feed.id}: building the request raised {type(error).__name__}{raised_at(error)}") from None
+        raise FeedChanged(f"{feed.id}: the request raised {type(error).__name__}{raised_at(error)}") from None
     gathered.bytes += len(answer.body)
     gathered.answered_at = max(gathered.answered_at, answer.fetched_at)
     if request.kind == "rows":

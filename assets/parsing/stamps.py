@@ -24,7 +24,10 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 
 def utc_stamp(text: object) -> int:
-    """Return the Unix seconds of `2026-08-01T00:30Z`, with or without seconds. Raises FeedChanged."""
+    """Return the Unix seconds of `2026-08-01T00:30Z`, with or without seconds. Raises FeedChanged.
+
+    For a stamp with another offset, see `iso_instant`.
+    """
     if not isinstance(text, str):
         _refuse(text)
     return _day(text[:10]) + _time(text[10:], True)

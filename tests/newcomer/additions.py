@@ -78,7 +78,7 @@ _BY_FUEL = """
         frozen_hours=None,
         path=Path("curtailment", "Curtailed output by fuel, MW.", "Curtailed output by fuel", 120.0),
         brief=None,
-        mix=CurrentMix("curtailed"),
+        mix=CurrentMix("curtailed", "Curtailed output"),
         by_fuel=True,
     ),"""
 WORDS = _insert(

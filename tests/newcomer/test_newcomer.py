@@ -69,6 +69,7 @@ def test_documents_of_the_present_carry_both_metrics(visit: dict[str, Any]) -> N
     assert latest["curtailed"].keys() == {"wind", "solar"}
     assert (brief["current"]["frequency"]["ts"], brief["curtailed_ts"]) == (latest["metrics"]["frequency"]["ts"],) * 2
     assert "Frequency is 50.00 Hz" in brief["summary"]
+    assert brief["summary_parts"]["curtailed"].startswith("Curtailed output is led by ")
     for metric, member in (("frequency", "metrics"), ("curtailment", "curtailed")):
         assert body(visit, f"/v1/map/snapshot?metric={metric}")["zones"]["GB"][member]
 

@@ -130,7 +130,7 @@ def test_a_publisher_that_is_away_fails_no_run_and_costs_no_other(pipeline: Pipe
         (FeedChanged("no column x"), "one.demand: FeedChanged: no column x"),
         (
             ZeroDivisionError("a defect"),
-            "one.demand: FeedChanged: one.demand: building the request raised ZeroDivisionError",
+            "one.demand: FeedChanged: one.demand: the request raised ZeroDivisionError",
         ),
     ],
 )

@@ -105,9 +105,9 @@ def test_every_series_of_the_specification_has_its_feeds_in_a_clear_order() -> N
                 carrying[zone, metric].append(one)
     for zone in ZONES.values():
         for metric in zone.stored_metrics:
-            ranks = [one.rank for one in carrying[zone.id, metric]]
+            ranks = {one.id: one.rank for one in carrying[zone.id, metric]}
             assert ranks, f"no feed carries {metric} of {zone.id}"
-            assert len(set(ranks)) == len(ranks), f"{zone.id} {metric}: two feeds of one rank"
+            assert len({*ranks.values()}) == len(ranks), f"{zone.id} {metric}: two feeds of one rank: {ranks}"
 
 
 @pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
