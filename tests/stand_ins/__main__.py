@@ -1,6 +1,7 @@
-"""`python -m tests.stand_ins`: a chain that answers as Base, two facilitators and a funded buyer, until interrupted.
+"""Run a chain that behaves as Base, two facilitators and a funded buyer (`python -m tests.stand_ins`) until
+interrupted.
 
-Prints the settings for `emds serve`, and what a client needs to pay.
+The program prints the settings for `emds serve` and the values that a client needs to pay.
 """
 
 from __future__ import annotations

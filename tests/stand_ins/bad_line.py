@@ -1,6 +1,6 @@
-"""A line to an HTTP server on loopback that fails as told: lost, stalled and repeated requests, cut answers, 503s.
+"""Serve as a faulty line to an HTTP server on loopback: requests are lost, stalled or repeated, and responses fail.
 
-It counts requests, and kills a process before one is forwarded or before its answer comes back.
+The line counts requests. It can kill a process before it forwards a request or before it returns the response.
 """
 
 from __future__ import annotations
@@ -19,36 +19,38 @@ from typing import Any, Literal
 Fault = Literal[
     "", "unconditional", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat", "refused", "broken"
 ]
-"""Conditions taken away; never forwarded; forwarded, but not answered; half an answer; 503; seconds of silence;
-forwarded twice, at once or once more after the next request; 403; 500."""
+"""The faults in order: the conditions are removed; the request is not forwarded; it is forwarded, but the connection
+closes without a response; the response is cut at half its length; 503. Then: seconds of silence; the request is
+forwarded twice; it is forwarded once more after the next request; 403; 500.
+"""
 
 _ANSWERS = {
     "slow_down": (503, b"<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>"),
     "refused": (403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
     "broken": (500, b"<Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>"),
 }
-"""What the line says instead of the server."""
+"""The responses that the line sends instead of the server's."""
 
 
 @dataclass
 class BadLine:
-    """The line's address, what it has carried, and what it does next."""
+    """The URL of the line, the requests that it has carried, and the faults that it applies next."""
 
     url: str = ""
     requests: list[str] = field(default_factory=list)
-    """Method and path of each."""
+    """The method and path of each request."""
     plan: Callable[[int, str], Fault] = lambda number, request: ""
-    """The fault of a request by its number from 1 and its method and path."""
+    """Returns the fault of a request, given its number (counted from 1) and its method and path."""
     kill: Callable[[int], tuple[int, bool] | None] = lambda number: None
-    """The process that a request kills, and whether only after it was forwarded."""
+    """Returns the process that a request kills, and whether the kill waits until the request was forwarded."""
     answered: Callable[[int], object] = lambda length: None
-    """Told the length of each answer's body."""
+    """Called with the length of each response's body."""
     stall_s: float = 2.0
     later: list[Callable[[], object]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self) -> None:
-        """A good line again, from request 1 on."""
+        """Remove all faults and count requests from 1 again."""
         self.requests, self.later = [], []
         self.plan, self.kill = lambda number, request: "", lambda number: None
         self.answered, self.stall_s = lambda length: None, 2.0
@@ -56,24 +58,24 @@ class BadLine:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # an answer leaves in one piece
+    wbufsize = -1  # a response is sent in one piece
     line: BadLine
     upstream: tuple[str, int]
 
     def setup(self) -> None:
-        """One connection to the server for each of the client's."""
+        """Open one connection to the server for each connection of the client."""
         super().setup()
         self._kept = http.client.HTTPConnection(*self.upstream, timeout=30)
 
     def finish(self) -> None:
-        """Ends both."""
+        """Close both connections."""
         self._kept.close()
         super().finish()
 
     def _any(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = f"{self.command} {self.path}"
-        with self.line.lock:  # no two requests have one number
+        with self.line.lock:  # each request has its own number
             self.line.requests.append(request)
             number = len(self.line.requests)
         fault, victim = self.line.plan(number, request), self.line.kill(number)
@@ -120,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         if status not in (204, 304):
             self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
-        self.line.answered(len(body))  # before the caller can have the answer: a 304 is whole with its headers
+        self.line.answered(len(body))  # before the client can receive the response: a 304 is complete with its headers
         self.end_headers()
         self.wfile.write(body[: len(body) // 2] if cut else body)
         if cut:
@@ -129,7 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _any
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing."""
+        """Write no log."""
 
 
 def _forward(
@@ -152,12 +154,12 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is no news here."""
+        """Ignore a client that has disconnected."""
 
 
 @contextmanager
 def bad_line(upstream: str) -> Iterator[BadLine]:
-    """A line to `upstream` (`http://127.0.0.1:PORT`)."""
+    """Yield a line to the server at `upstream` (`http://127.0.0.1:PORT`)."""
     line, port = BadLine(), int(upstream.rsplit(":", 1)[1])
     handler = type("_Bound", (_Handler,), {"line": line, "upstream": ("127.0.0.1", port)})
     server = _Server(("127.0.0.1", 0), handler)

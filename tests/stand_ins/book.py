@@ -1,4 +1,4 @@
-"""Payments in a book in memory: balances, spent nonces and signatures checked as USDC does, without a chain."""
+"""Keep payments in a book in memory: balances, spent nonces, and signatures checked as USDC does, without a chain."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.stand_ins.buyer import signer_of
 
 @dataclass(slots=True)
 class Book:
-    """A token's state, shared by any number of facilitators."""
+    """The state of a token, shared by any number of facilitators."""
 
     balances: dict[str, int] = field(default_factory=dict)
     spent: dict[str, str] = field(default_factory=dict)
-    """Nonces, with the hash of what spent them."""
+    """The spent nonces, each with the hash of the transaction that spent it."""
     transfers: list[dict[str, Any]] = field(default_factory=list)
-    """Every transfer: `from`, `to`, `value`, `nonce` (empty for one without authorization), `tx`, `at`."""
+    """Every transfer: `from`, `to`, `value`, `nonce` (empty for a transfer without authorization), `tx`, `at`."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def verify(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Book:
         return answer | {"transaction": tx}
 
     def move(self, signed: dict[str, str], tx: str) -> None:
-        """Moves the value of an authorization, unchecked. Callers hold the lock, or nothing is served yet."""
+        """Move the value of an authorization without checks. The caller holds the lock, unless nothing is served yet."""
         payer, payee, value = signed["from"].lower(), signed["to"].lower(), int(signed["value"])
         self.balances[payer] = self.balances.get(payer, 0) - value
         self.balances[payee] = self.balances.get(payee, 0) + value

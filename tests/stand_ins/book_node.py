@@ -1,4 +1,4 @@
-"""A JSON-RPC node over a book in memory: answers what the service asks of a Base node, and can lag, fail or forget."""
+"""Serve a JSON-RPC node over a book in memory: it knows the calls that emds sends to Base, and can lag, fail or forget."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 
 class BookNode:
-    """Serves a book on a free port, with one block a second of the true time."""
+    """A node that serves a book on a free port and adds one block per second of real time."""
 
     def __init__(self, book: Book) -> None:
         self.book = book
         self.down = False
         self.logs_hidden = False
-        """Answers that an authorization is used, and finds no event."""
+        """If set, the node reports that an authorization is used but finds no event."""
         self.reverted: set[str] = set()
-        """Transactions that are in a block and moved nothing."""
+        """Transactions that are in a block and moved no value."""
         self.calls = 0
         node = self
 
@@ -40,7 +40,7 @@ class BookNode:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Quiet."""
+                """Write no log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -54,7 +54,7 @@ class BookNode:
         self._thread.join(5)
 
     def answer(self, method: str, params: list[Any]) -> Any:
-        """The result of a call; None for what is not there."""
+        """Return the result of a call, or None if the object is missing."""
         if method == "eth_getBlockByNumber":
             number = int(time.time()) if params[0] == "latest" else int(params[0], 16)
             return {"number": hex(number), "timestamp": hex(number)}
@@ -80,7 +80,9 @@ class BookNode:
         ]
 
     def _logs(self) -> list[dict[str, Any]]:
-        """AuthorizationUsed, then Transfer, of every transfer; several of one transaction count through."""
+        """Return AuthorizationUsed and Transfer of every transfer; log indices of a transaction run on over its
+        transfers.
+        """
         logs: list[dict[str, Any]] = []
         counts: dict[str, int] = {}
         for transfer in list(self.book.transfers):

@@ -1,7 +1,7 @@
-"""S3 servers on loopback, each in a child process that ends with the one that started it.
+"""Start S3 servers on loopback, each in a child process that ends with the process that started it.
 
-moto's is the judge of what the warehouse asks of a store; a request takes it three milliseconds. Tests of what is built
-upon that have the stand-in of `tests.stand_ins.object_store`, which answers them as moto's does.
+moto's server decides whether the warehouse's requests are right; a request takes it 3 ms. Tests of the layers above use
+the stand-in of `tests.stand_ins.object_store`, which responds as moto's server does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-of-tests", "AWS_REGION": "us-east-1"}
-"""To be put into the environment of whoever asks it; any are taken."""
+"""Environment variables for the client. The server accepts any credentials."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STAND_IN = """
@@ -62,14 +62,14 @@ sys.stdin.read()
 
 @contextmanager
 def object_store() -> Iterator[str]:
-    """The address of the stand-in; it takes any name of a bucket."""
+    """Yield the URL of the stand-in, which accepts any bucket name."""
     with tempfile.TemporaryDirectory() as folder, _served(_STAND_IN, folder) as port:
         yield f"http://127.0.0.1:{port}"
 
 
 @contextmanager
 def moto(bucket: str = "emds") -> Iterator[str]:
-    """The address of moto's server, with one empty bucket in it."""
+    """Yield the URL of moto's server with one empty bucket."""
     with _served(_MOTO) as port:
         make_bucket(port, bucket)
         yield f"http://127.0.0.1:{port}"
@@ -77,7 +77,7 @@ def moto(bucket: str = "emds") -> Iterator[str]:
 
 @contextmanager
 def _served(program: str, *arguments: str) -> Iterator[int]:
-    """The port that a program says first; it runs until nobody holds its standard input."""
+    """Yield the port that a program prints first. The program runs until its standard input closes."""
     child = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         cwd=_ROOT,
@@ -99,7 +99,7 @@ def _served(program: str, *arguments: str) -> Iterator[int]:
 
 
 def make_bucket(port: int, bucket: str) -> None:
-    """Makes an empty bucket in a server."""
+    """Create an empty bucket on a server."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request("PUT", f"/{bucket}")
     assert connection.getresponse().status == 200

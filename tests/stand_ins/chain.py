@@ -1,6 +1,6 @@
-"""A local EVM chain that answers as Base: chain id 8453, and a stand-in for USDC at Base USDC's own address.
+"""Run a local EVM chain that behaves as Base: chain ID 8453, and a stand-in for USDC at the address of USDC on Base.
 
-Configuration for production runs on it unchanged; only the facilitators' and the node's addresses differ.
+Production settings work on it unchanged, except for the URLs of the facilitators and the node.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.stand_ins.ports import free_port
 
 USDC = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 BASE_DOMAIN_SEPARATOR = "0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
-"""What USDC on Base itself answers to DOMAIN_SEPARATOR()."""
+"""The value that USDC on Base returns for DOMAIN_SEPARATOR()."""
 
 HERE = Path(__file__).parent
 KEYS = (
@@ -25,18 +25,19 @@ KEYS = (
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
     "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
 )
-"""Keys of the public test mnemonic "test test ... junk": two facilitators, one buyer. Worth nothing anywhere."""
+"""Keys of the public test mnemonic "test test ... junk": two facilitators and a buyer. They are worthless on any chain.
+"""
 BUYER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 
 def anvil() -> str | None:
-    """Path of anvil: in the PATH, or installed by npm in tests/node; None if missing."""
+    """Return the path of anvil, in the PATH or installed by npm in tests/node; None if it is missing."""
     binaries = sorted((HERE.parent / "node" / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*"))
     return shutil.which("anvil") or (str(binaries[0]) if binaries else None)
 
 
 class Chain:
-    """A running chain. `rpc` is a client apart from those of the facilitators."""
+    """A running chain. `rpc` is a client separate from those of the facilitators."""
 
     def __init__(self) -> None:
         program = anvil()
@@ -52,7 +53,7 @@ class Chain:
             raise RuntimeError("the stand-in's EIP-712 domain is not that of USDC on Base")
 
     def rpc(self, method: str, params: list[Any]) -> Any:
-        """One JSON-RPC call; raises RuntimeError with the node's error."""
+        """Send one JSON-RPC call and return its result. Raise RuntimeError with the node's error."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         request = urllib.request.Request(self.url, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as reply:
@@ -62,29 +63,29 @@ class Chain:
         return answer["result"]
 
     def call(self, data: str) -> str:
-        """What the token answers, in hex."""
+        """Call the token and return the result in hex."""
         return str(self.rpc("eth_call", [{"to": USDC, "data": "0x" + data}, "latest"]))
 
     def mint(self, address: str, units: int) -> None:
         self.send("40c10f19" + _word(address) + f"{units:064x}")
 
     def send(self, data: str) -> None:
-        """A transaction to the token from an account that the chain unlocks, mined at once."""
+        """Send a transaction to the token from an account that the chain unlocks; the chain mines it at once."""
         sender = self.rpc("eth_accounts", [])[9]
         self.rpc("eth_sendTransaction", [{"from": sender, "to": USDC, "data": "0x" + data}])
 
     def settle(self, signed: dict[str, str], signature: str) -> None:
-        """Sends a transferWithAuthorization without a facilitator."""
+        """Send a transferWithAuthorization without a facilitator."""
         numbers = "".join(f"{int(signed[name]):064x}" for name in ("value", "validAfter", "validBefore"))
         packed = f"{224:064x}{65:064x}{signature[2:]}{'0' * 62}"
         self.send("cf092995" + _word(signed["from"]) + _word(signed["to"]) + numbers + signed["nonce"][2:] + packed)
 
     def balance(self, address: str) -> int:
-        """Balance in USDC's smallest units."""
+        """Return a balance in USDC's smallest units."""
         return int(self.call("70a08231" + _word(address)), 16)
 
     def transfers(self, payee: str) -> list[str]:
-        """The hashes of all transfers to an address."""
+        """Return the hashes of all transfers to an address."""
         topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
         logs = self.rpc(
             "eth_getLogs", [{"address": USDC, "fromBlock": "0x0", "topics": [topic, None, "0x" + _word(payee)]}]

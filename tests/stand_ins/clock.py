@@ -1,4 +1,4 @@
-"""A clock in place of the module `time`: it stands until a test moves it."""
+"""Replace the module `time` by a clock that stops until a test moves it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass
 class Clock:
-    """`time()` and `monotonic()` are `now`; all else is the real module's."""
+    """A module `time` whose `time()` and `monotonic()` return `now`; all else is the real module's."""
 
     now: float = 1_800_000_000.0
 

@@ -1,7 +1,7 @@
-"""A container engine on loopback, of which Docker's own client makes containers: each a process with what it was given.
+"""Serve a container engine on loopback: a container that Docker's own client creates becomes a process.
 
-A process gets the environment of its container and nothing else but the interpreter's path, and in place of the
-folder that the starter calls its own a new one, which no other has. Images, networks and volumes are noted alone.
+The process gets the environment of its container and the interpreter's path, and nothing else. A new folder of its own
+replaces the folder `own` of the program that starts it. Images, networks and volumes are only recorded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.stand_ins.compose import ROOT
 
 @dataclass
 class Container:
-    """What was asked for, and its process once it was started."""
+    """The requested settings of a container, and its process once it has started."""
 
     wanted: dict[str, Any]
     disk: Path
@@ -44,13 +44,13 @@ class Container:
 
 @dataclass
 class Engine:
-    """Listens from the moment it is made."""
+    """An engine, which listens as soon as it is created."""
 
     folder: Path
     own: Path
-    """The folder in whose place each container has its own."""
+    """The folder that each container replaces by its own."""
     besides: Mapping[str, str] = field(default_factory=dict)
-    """What a container's process is told besides: a test's own settings."""
+    """More environment variables for a container's process: a test's own settings."""
     containers: dict[str, Container] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,15 +71,15 @@ class Engine:
 
     @property
     def address(self) -> str:
-        """For DOCKER_HOST."""
+        """Return the value for DOCKER_HOST."""
         return f"tcp://127.0.0.1:{self.server.server_address[1]}"
 
     def running(self) -> list[Container]:
-        """Those whose process has not ended."""
+        """Return the containers whose process has not ended."""
         return [container for container in self.containers.values() if container.status == "running"]
 
     def close(self) -> None:
-        """Kills every container."""
+        """Kill every container."""
         self.server.shutdown()
         self.server.server_close()
         for container in self.containers.values():
@@ -136,5 +136,5 @@ class Engine:
         threading.Thread(target=self._await_end, args=(container, container.process), daemon=True).start()
 
     def _await_end(self, container: Container, process: subprocess.Popen[bytes]) -> None:
-        if process.wait() == 0:  # as by `auto_remove`; of one that failed the output stays
+        if process.wait() == 0:  # as by `auto_remove`; the output of a failed container stays
             shutil.rmtree(container.disk, ignore_errors=True)

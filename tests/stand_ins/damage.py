@@ -1,4 +1,4 @@
-"""Makers of damage to kept files, with a source of chance; `harmed` may be looped for an hour."""
+"""Damage stored files at random; `harmed` may be looped for an hour."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 KEPT = ("series", "history", "raw", "published", "quarantine")
-"""The folders whose files carry a checksum, or are named by one."""
+"""The folders whose files carry a checksum or are named by a checksum."""
 
 Harm = Callable[[Path, random.Random], None]
-"""Damages one file."""
+"""A function that damages one file."""
 
 
 def kept_files(home: Path) -> list[Path]:
-    """Every file below EMDS_HOME that a checksum covers."""
+    """Return every file below EMDS_HOME that a checksum covers."""
     return sorted(path for folder in KEPT for path in (home / folder).rglob("*") if path.is_file())
 
 
 def flip(path: Path, chance: random.Random) -> None:
-    """One bit of one byte."""
+    """Flip one bit of one byte."""
     body = bytearray(path.read_bytes())
     body[chance.randrange(len(body))] ^= 1 << chance.randrange(8)
     path.write_bytes(body)
 
 
 def cut(path: Path, chance: random.Random) -> None:
-    """The end is missing."""
+    """Cut off the end."""
     path.write_bytes(path.read_bytes()[: chance.randrange(path.stat().st_size)])
 
 
 def empty(path: Path, _: random.Random) -> None:
-    """`: > file`."""
+    """Empty the file, as `: > file` does."""
     path.write_bytes(b"")
 
 
 def zeros(path: Path, chance: random.Random) -> None:
-    """A block of zeros, as a lost disk sector leaves; a byte at least changes."""
+    """Write a block of zeros, as a lost disk sector leaves; at least one byte changes."""
     body = bytearray(path.read_bytes())
     start = chance.randrange(len(body))
     body[start] ^= 0xFF
@@ -46,7 +46,7 @@ def zeros(path: Path, chance: random.Random) -> None:
 
 
 def endless_link(path: Path, _: random.Random) -> None:
-    """A link to itself: not even root can read it."""
+    """Replace the file by a link to itself, which not even root can read."""
     path.unlink()
     path.symlink_to(path.name)
 
@@ -55,7 +55,7 @@ HARMS: tuple[Harm, ...] = (flip, cut, empty, zeros, endless_link)
 
 
 def harmed(home: Path, harms: tuple[Harm, ...], count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Damages one file after the other, each made whole again afterwards; yields its key and the harm's name."""
+    """Damage one file after another and restore each afterwards; yield the file's key and the name of the damage."""
     chance = random.Random(seed)
     files = kept_files(home)
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Publishers and feeds that exist in tests alone: declared, and never asked."""
+"""Declare publishers and feeds that exist only in tests and are never fetched."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _none(*_: object) -> Any:
 def feed(
     name: str, zones: Iterable[str], metrics: Iterable[Metric | Forecast], resolution: str, **changes: Any
 ) -> Feed:
-    """A feed that is declared and never fetched."""
+    """Return a feed that is declared and never fetched."""
     usual = {
         "title": f"{name} of the tests",
         "rank": 1,
@@ -34,7 +34,7 @@ def feed(
 
 
 def source(code: str, feeds: Iterable[Feed], withheld: bool = False, name: str = "", **changes: Any) -> Source:
-    """A publisher of these feeds."""
+    """Return a publisher of these feeds."""
     name = name or f"{code.title()} Market Operator"
     usual = {
         "homepage": f"https://{code}.example",

@@ -1,7 +1,7 @@
-"""A facilitator on loopback whose transport can be made to fail in every way that a hosted one can.
+"""Serve a facilitator on loopback whose transport can be made to fail in every way that a hosted facilitator can.
 
-Its answers about payments come from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in
-memory (`tests.stand_ins.book`). Faults of the transport are made here.
+Its responses about payments come from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in
+memory (`tests.stand_ins.book`). Faults of the transport are created here.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ Fault = Literal[
     "refused-400", "lie", "lie-payer", "lie-network", "done-hang", "done-drop", "done-500", "done-500-told",
     "done-html", "done-307", "done-404", "done-409", "done-429", "done-duplicate", "drip",
 ]  # fmt: skip
-"""`done-`: settles, then fails, turns the answer away or refuses it as a repetition; `done-500-told` sends the result
-with the 500, `drip` a byte at a time. `lie`: claims success without settling, or for another payer or network.
-`screened` refuses with a reason of its own, `raw` with an internal text, `refused-400` in due form with that status.
+"""`done-`: settles the payment, then fails, redirects or refuses the request as a repetition. `done-500-told` sends the
+result with the 500, and `drip` sends it one byte at a time. `lie`: claims success without settling, or for another
+payer or network. `screened` refuses with a reason of its own, `raw` with an internal text, and `refused-400` in due
+form with that status.
 """
 
 
 class Core(Protocol):
-    """Answers as `POST /verify` and `POST /settle` do. A ValueError becomes status 500."""
+    """Returns the responses of `POST /verify` and `POST /settle`. A ValueError becomes status 500."""
 
     def verify(self, body: dict[str, Any]) -> dict[str, Any]: ...
 
@@ -33,7 +34,7 @@ class Core(Protocol):
 
 
 class Facilitator:
-    """Serves a core on a free port; `faults` holds the fault of each verb, `calls` counts its requests."""
+    """Serves a core on a free port. `faults` contains the fault of each verb, and `calls` counts its requests."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -49,20 +50,20 @@ class Facilitator:
         self._thread.start()
 
     def close(self) -> None:
-        """Stops: refuses new connections and ends hanging ones."""
+        """Stop: refuse new connections and end hanging ones."""
         self._gone.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5)
 
     def wait(self, seconds: float) -> None:
-        """Waits, at most until `close`."""
+        """Wait for `seconds`, or until `close`."""
         self._gone.wait(seconds)
 
     def answer(self, verb: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
-        """Status and answer; None for an answer that is not JSON.
+        """Return the status and the response; None for a response that is not JSON.
 
-        Raises ConnectionAbortedError where the fault sends no answer.
+        Raise ConnectionAbortedError if the fault sends no response.
         """
         with self._lock:
             self.calls[verb] += 1
@@ -169,6 +170,6 @@ def _handler(facilitator: Facilitator) -> type[BaseHTTPRequestHandler]:
                 self.close_connection = True
 
         def log_message(self, *_arguments: object) -> None:
-            """Quiet."""
+            """Write no log."""
 
     return Handler

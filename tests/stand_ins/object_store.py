@@ -1,8 +1,9 @@
-"""An S3 server on loopback that keeps its objects in a folder, so that one that is killed comes back with them.
+"""Serve S3 on loopback and keep the objects in a folder, so that a killed server returns with its objects.
 
-It keeps what emds uses of S3: conditional puts, ranges, metadata, listings, copies, deletions. Signatures are not
-looked at, and no upload has parts. It answers in a tenth of the time of moto's server, which forgets all when it ends,
-and judges the warehouse's requests and this one's answers (`tests.stand_ins.buckets`).
+The server knows the parts of S3 that emds uses: conditional puts, ranges, metadata, listings, copies and deletions. It
+ignores signatures, and an upload has no parts. It responds in a tenth of the time of moto's server, which loses its
+objects when it ends. moto's server is the reference for the warehouse's requests and for the responses of this one
+(`tests.stand_ins.buckets`).
 
     python -m tests.stand_ins.object_store FOLDER PORT
 """
@@ -29,24 +30,24 @@ import orjson
 
 _META = "x-amz-meta-"
 _KEPT = frozenset({"cache-control", "content-disposition", "content-encoding", "content-type"})
-"""Headers of a put that are given back beside its metadata."""
+"""Headers of a put that are returned beside its metadata."""
 _MOST_LISTED = 1000
 
 
 @dataclass(frozen=True)
 class Object:
-    """A body with what S3 tells of it."""
+    """A body with its S3 properties."""
 
     body: bytes
     etag: str
     at: float
-    """Unix seconds of its put."""
+    """The time of its put in Unix seconds."""
     headers: Mapping[str, str]
-    """Metadata, and what else was put with it."""
+    """Its metadata, and the other headers of its put."""
 
 
 class Objects:
-    """The objects of all buckets, in memory and in a file each: a line of JSON, then the body."""
+    """The objects of all buckets, in memory and in one file each: a line of JSON, then the body."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -58,7 +59,7 @@ class Objects:
         return self._held.get(key)
 
     def put(self, key: str, body: bytes, headers: Mapping[str, str]) -> str:
-        """Whole or not at all; its ETag. Under the lock, as `delete`."""
+        """Write the object completely or not at all, and return its ETag. Call with the lock, as for `delete`."""
         made = Object(body, f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"', time.time(), dict(headers))
         head = orjson.dumps({"etag": made.etag, "at": made.at, "headers": made.headers})
         path, scratch = self._file(key), self._root / ".put"
@@ -75,7 +76,7 @@ class Objects:
             self._file(key).unlink()
 
     def listed(self, prefix: str, after: str, most: int) -> list[tuple[str, Object]]:
-        """The first objects by key below a prefix and behind a key. Under the lock."""
+        """Return the first objects by key below a prefix and after a key. Call with the lock."""
         first = bisect.bisect_right(self._keys, after) if after >= prefix else bisect.bisect_left(self._keys, prefix)
         keys = self._keys[first : first + most]
         return [(key, self._held[key]) for key in keys if key.startswith(prefix)]
@@ -90,16 +91,16 @@ def _read(path: Path) -> Object:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request of S3's, by path."""
+    """Handles one S3 request, by path."""
 
     objects: Objects
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # an answer leaves in one piece
+    wbufsize = -1  # a response is sent in one piece
     disable_nagle_algorithm = True
 
     @property
     def key(self) -> str:
-        """Bucket and key."""
+        """Return bucket and key."""
         return unquote(urlsplit(self.path).path).lstrip("/")
 
     def do_GET(self) -> None:
@@ -152,7 +153,7 @@ class Handler(BaseHTTPRequestHandler):
         self._reply(204, {})
 
     def do_POST(self) -> None:
-        """Several deletions."""
+        """Delete several objects."""
         bucket = self.key.rstrip("/")
         named = [e.text or "" for e in ElementTree.fromstring(self._body()).iter() if e.tag.rpartition("}")[2] == "Key"]
         with self.objects.lock:
@@ -206,7 +207,7 @@ def _entry(key: str, size: int, etag: str, at: float) -> str:
 
 
 class Server(ThreadingHTTPServer):
-    """Any number of clients, some of which hang up."""
+    """A server for any number of clients, which may hang up."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -216,7 +217,7 @@ class Server(ThreadingHTTPServer):
 
 
 def bound(folder: Path, port: int) -> Server:
-    """A server over the objects of a folder; 0 is any free port."""
+    """Return a server over the objects of a folder; port 0 is any free port."""
     folder.mkdir(parents=True, exist_ok=True)
     return Server(("127.0.0.1", port), type("Bound", (Handler,), {"objects": Objects(folder)}))
 

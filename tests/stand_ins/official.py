@@ -1,4 +1,4 @@
-"""The official SDK's facilitator on a chain: it verifies by simulating and settles by sending."""
+"""Run the official SDK's facilitator on a chain: it verifies by simulating and settles by sending."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The official clients of x402 as functions: each pays for some addresses and reports what came.
+"""Call the official x402 clients as functions: each pays for some URLs and reports the responses.
 
-A report holds `status`, `body` (None where it is not JSON) and the `receipt`. The buyer's key is the chain's third.
+A report contains `status`, `body` (None if it is not JSON) and the `receipt`. The buyer's key is the chain's third.
 """
 
 from __future__ import annotations

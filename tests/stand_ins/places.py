@@ -1,4 +1,6 @@
-"""Where a test's warehouse lies: a folder, or a prefix of a bucket behind a line; each kills its writers where told."""
+"""Choose the location of a test's warehouse: a folder, or a prefix of a bucket behind a line. Each can kill its
+writers.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,11 @@ _CHILDREN.set_forkserver_preload(
         "tests.orchestration.test_copy",
     ]
 )
-"""What the children would each import, up to 1.7 s of CPU: the modules that hold their work are among it."""
+"""Modules that each child would import, up to 1.7 s of CPU. They include the modules that define the children's work.
+"""
 
 Work = Callable[[Storage], object]
-"""What a writer does; one that a bucket's child can be given: a module's function, or a partial of one."""
+"""The work of a writer. A bucket's child can only be given a function of a module, or a partial of such a function."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,11 @@ class FolderPlace:
         return str(self.root)
 
     def open(self, cache_s: float = 0.0) -> Storage:
-        """Its storage."""
+        """Return its storage."""
         return Folder(self.root)
 
     def killed_at(self, work: Work, step: int) -> bool:
-        """Runs `work` in a child that is killed before file operation `step`; false once it came to its end."""
+        """Run `work` in a child that is killed before file operation `step`; return false once the work ends by then."""
         return self.fork_killed_at(lambda: work(self.open()), step)
 
 
@@ -62,11 +65,13 @@ class BucketPlace:
         return f"s3://emds/{self.prefix}?endpoint={self.line.url}"
 
     def open(self, cache_s: float = 0.0, **bounds: Any) -> Bucket:
-        """Its storage as one process has it; another call is another process's."""
+        """Return its storage as a single process has it; each call stands for another process."""
         return Bucket(self.address, self.local, cache_s=cache_s, **bounds)
 
     def killed_at(self, work: Work, step: int) -> bool:
-        """Kills a child before request 1 is forwarded, before its answer comes back, before request 2 and so on."""
+        """Kill a child before request 1 is forwarded, before its response returns, before request 2 is forwarded, and
+        so on.
+        """
         child = _CHILDREN.Process(target=_in_child, args=(self.address, str(self.local), work))
         before = len(self.line.requests)
 
@@ -86,13 +91,13 @@ Place = FolderPlace | BucketPlace
 
 
 def _id_of(child: Any) -> int:
-    """A process's id, which its own first request may come before."""
+    """Return a process's ID, which the first request of that process may precede."""
     while child.pid is None:
         time.sleep(0.001)
     return int(child.pid)
 
 
 def _in_child(address: str, local: str, work: Work) -> None:
-    os.environ.update(CREDENTIALS)  # its environment is that of whoever first forked one in this process
+    os.environ.update(CREDENTIALS)  # its environment is that of the process that first forked it
     work(Bucket(address, local, cache_s=0.0))
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Ports for servers that a test starts: below those that connections take, and of each test process its own."""
+"""Choose ports for servers that a test starts: below the ephemeral ports, and different in each test process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _turn = itertools.count(os.getpid())
 
 
 def free_port() -> int:
-    """A port that nobody listens on, and that no other process of this test run is given."""
+    """Return a port without a listener that no other process of this test run is given."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 16
     for _ in range(_EACH):
         port = _FIRST + worker * _EACH + next(_turn) % _EACH

@@ -1,4 +1,4 @@
-"""A temporary PostgreSQL server, run from the system's programs and removed after the test."""
+"""Run a temporary PostgreSQL server from the system's programs and remove it after the test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.stand_ins.processes import children, runs
 
 
 def programs() -> Path | None:
-    """The folder of the newest PostgreSQL's programs."""
+    """Return the folder of the programs of the newest PostgreSQL."""
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[4]))
     beside = shutil.which("pg_ctl")
     return installed[-1].parent if installed else Path(beside).parent if beside else None
@@ -33,7 +33,7 @@ NEEDS_POSTGRES = pytest.mark.skipif(programs() is None, reason="PostgreSQL is no
 
 
 class Postgres:
-    """A running server on a free port; root starts it as nobody, since it refuses to run as root."""
+    """A running server on a free port. Root starts it as the user `nobody`, because it refuses to run as root."""
 
     def __init__(self) -> None:
         folder = programs()
@@ -62,16 +62,18 @@ class Postgres:
         self.url = self.address("postgres")
 
     def address(self, database: str) -> str:
-        """Of one of its databases, for SQLAlchemy."""
+        """Return the URL of one of its databases for SQLAlchemy."""
         return f"postgresql+psycopg://emds@127.0.0.1:{self.port}/{database}"
 
     def create(self, database: str, options: LiteralString = "") -> None:
-        """Makes an empty database."""
+        """Create an empty database."""
         with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
             connection.execute(SQL("CREATE DATABASE {} " + options).format(Identifier(database)))
 
     def create_without_encoding(self, database: str) -> None:
-        """As in a cluster made without a locale: to PostgreSQL its text is bytes, which clients are given as such."""
+        """Create a database as in a cluster without a locale: its text is bytes to PostgreSQL, and clients receive them
+        as such.
+        """
         self.create(database, "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
 
     def start(self) -> None:
@@ -83,7 +85,7 @@ class Postgres:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stops the server and everything that it started: it takes connections and says nothing."""
+        """Stop the server and its children inside the block: it accepts connections and sends nothing."""
         family = self._signal(signal.SIGSTOP)
         try:
             yield
@@ -93,14 +95,14 @@ class Postgres:
                     os.kill(process, signal.SIGCONT)
 
     def kill(self) -> None:
-        """SIGKILL to the server and everything that it started, as where the machine is lost; `start` recovers it."""
+        """Send SIGKILL to the server and its children, as if the machine were lost; `start` recovers the server."""
         family = self._signal(signal.SIGKILL)
         while any(runs(process) for process in family):
             time.sleep(0.02)
         (self._root / "pg" / "postmaster.pid").unlink()
 
     def _signal(self, number: int) -> tuple[int, ...]:
-        """Sends a signal to the server and its children. Returns their process ids."""
+        """Send a signal to the server and its children. Return their process IDs."""
         main = int((self._root / "pg" / "postmaster.pid").read_text().split()[0])
         family = (main, *children(main))
         for process in family:
@@ -109,7 +111,7 @@ class Postgres:
         return family
 
     def empty(self) -> None:
-        """Removes all tables."""
+        """Remove all tables."""
         with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")
