@@ -38,7 +38,7 @@ class Book:
         return answer | {"transaction": tx}
 
     def move(self, signed: dict[str, str], tx: str) -> None:
-        """Move the value of an authorization without checks. The caller holds the lock, unless nothing is served yet."""
+        """Move the value of an authorization without checks. The caller holds the lock unless nothing is served."""
         payer, payee, value = signed["from"].lower(), signed["to"].lower(), int(signed["value"])
         self.balances[payer] = self.balances.get(payer, 0) - value
         self.balances[payee] = self.balances.get(payee, 0) + value

@@ -1,4 +1,4 @@
-"""Serve a JSON-RPC node over a book in memory: it knows the calls that emds sends to Base, and can lag, fail or forget."""
+"""Serve a JSON-RPC node over a book in memory: it knows the calls that emds sends, and can lag, fail or forget."""
 
 from __future__ import annotations
 

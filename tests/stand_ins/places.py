@@ -48,7 +48,7 @@ class FolderPlace:
         return Folder(self.root)
 
     def killed_at(self, work: Work, step: int) -> bool:
-        """Run `work` in a child that is killed before file operation `step`; return false once the work ends by then."""
+        """Run `work` in a child that is killed before file operation `step`; return false if the work ended before."""
         return self.fork_killed_at(lambda: work(self.open()), step)
 
 
