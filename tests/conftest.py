@@ -19,8 +19,8 @@ from tests.stand_ins.buckets import CREDENTIALS, moto, object_store
 from tests.stand_ins.days import NOW
 from tests.stand_ins.places import BucketPlace, FolderPlace, Place
 
-# A shared machine may stand still for a second in any example. Where CI is set, examples are the same in every run, as
-# Hypothesis' own profile has it: a change is judged there by what it changed. Everywhere else new ones are looked for.
+# A shared machine may pause for a second in any example. If CI is set, examples are the same in every run, as in
+# Hypothesis' own profile, so that a change is tested by what it changed. Otherwise each run draws new examples.
 settings.register_profile("emds", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("emds")
 
@@ -31,12 +31,12 @@ _LONGEST = (
 )
 """Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
 _SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint", "object_store_endpoint"})
-"""What takes seconds to make for the first test that asks: `make check` runs no such test."""
+"""Fixtures that take seconds to create for the first test that uses them; `make check` runs no such test."""
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
 
 def _run(work: Callable[[], object], step: int) -> bool:
-    """Runs `work` in a forked child, which gets SIGKILL before file operation `step`; whether it got that far."""
+    """Run `work` in a forked child, which gets SIGKILL before file operation `step`; return whether it got that far."""
     pid = os.fork()
     if pid == 0:
         count = 0
@@ -60,13 +60,13 @@ def _run(work: Callable[[], object], step: int) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`make thorough`: the same tests with many times the examples, for which a change does not wait."""
+    """Add the option of `make thorough`: the same tests with many times the examples."""
     parser.addoption("--thorough", action="store_true", help="many times the examples")
 
 
 @pytest.fixture(scope="session")
 def thorough(pytestconfig: pytest.Config) -> bool:
-    """Whether tests that draw examples are to draw many."""
+    """Return whether tests that draw examples draw many."""
     return bool(pytestconfig.getoption("--thorough"))
 
 

@@ -96,7 +96,7 @@ def module_of(path: Path) -> str:
 
 
 def rule_of(module: str, rules: dict[str, set[str]]) -> set[str] | None:
-    """The rule of the longest package name that a module lies in."""
+    """Return the rule of the longest package name that contains a module."""
     fitting = [name for name in rules if module == name or module.startswith(f"{name}.")]
     return rules[max(fitting, key=len)] if fitting else None
 
@@ -117,9 +117,9 @@ def nodes_of(path: Path) -> tuple[ast.AST, ...]:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """Every module that a file imports, wherever it does: at the top, in functions, for type checkers alone.
+    """Return every module that a file imports: at the top, in functions, and for type checkers only.
 
-    `from a import b` is a.b where b is a module.
+    `from a import b` is a.b if b is a module.
     """
     found = set[str]()
     for node in nodes_of(path):
@@ -140,7 +140,7 @@ def ours(module: str) -> bool:
 
 
 def reached_from(*modules: str) -> set[str]:
-    """These modules, what they import, and what that imports in turn."""
+    """Return these modules and all that they import, directly or indirectly."""
     graph = {module_of(path): imports(path) & MODULES for path in FILES}
     reached, left = set[str](), [*modules]
     while left:
@@ -184,7 +184,7 @@ def test_no_foreign_library_where_it_has_no_business() -> None:
 
 
 def test_only_the_application_knows_the_routes() -> None:
-    """What a view reads from knows no route: a request is read from the top down."""
+    """Modules that views read from know no route, so that a request is read from the top down."""
     for path in FILES:
         module = module_of(path)
         upward = {name for name in imports(path) if within(name, {"api.application"})}
@@ -192,7 +192,7 @@ def test_only_the_application_knows_the_routes() -> None:
 
 
 def test_what_views_read_from_knows_no_flask_by_any_way() -> None:
-    """Whatever these rooms import, and what that imports in turn, does without Flask."""
+    """Modules that views read from do not import Flask, directly or indirectly."""
     rooms = {"api.series", "api.documents", "api.geo", "api.access", "api.pages"}
     reached = reached_from(*(module for module in MODULES if within(module, rooms)))
     assert not [path for path in FILES if module_of(path) in reached and "flask" in imports(path)]
@@ -207,7 +207,7 @@ def test_the_table_of_endpoints_lies_below_every_view() -> None:
 
 
 def test_no_module_imports_itself_in_a_circle() -> None:
-    """Whoever reads a file can read what it imports first: imports in functions and for type checkers count too."""
+    """A reader of a file can first read its imports; imports in functions and for type checkers count too."""
     graph = {module_of(path): imports(path) & MODULES for path in FILES}
     done: set[str] = set()
 
@@ -281,7 +281,7 @@ def test_clients_import_nothing_of_the_service() -> None:
 
 
 def test_a_wheel_holds_every_package() -> None:
-    """`packages` of pyproject.toml names them one by one: data folders are no packages, and tools need a checkout."""
+    """`packages` of pyproject.toml lists the packages; data folders are not packages, and tools need a checkout."""
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     there = {".".join(path.parent.relative_to(ROOT).parts) for path in FILES if path.name == "__init__.py"}
     assert set(named) == there - {"tools"}
@@ -360,6 +360,6 @@ def names(path: Path) -> Iterator[str | None]:
 
 
 def test_no_name_is_a_bare_participle() -> None:
-    """`kept` says nothing that a search could find: name the thing (`rows`), or begin with a verb (`read_rows`)."""
+    """`kept` cannot be found by a search: name the thing (`rows`), or begin with a verb (`read_rows`)."""
     found = {f"{module_of(path)}: {name}" for path in FILES for name in names(path) if name}
     assert not [each for each in found - PUBLIC_MEMBERS if each.rpartition(": ")[2].strip("_") in PARTICIPLES]

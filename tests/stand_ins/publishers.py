@@ -1,9 +1,9 @@
-"""Stand-ins of all publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
+"""Serve stand-ins of all publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
 
-Bodies are those of `assets.simulated`. The rest follows each publisher: the key it needs and how it refuses a wrong
-one, its request limit and the refusal beyond it, and which old addresses redirect. `reach` lets the live transport
-find them: every host resolves to this server, with its own certificate by SNI, under an authority made for the test.
-`break_host` makes one fail in a documented way.
+Bodies are those of `assets.simulated`. The rest follows each publisher: the key that it needs and its refusal of a
+wrong key, its request limit and the refusal beyond the limit, and the old URLs that redirect. `reach` lets the live
+transport find them: every host resolves to this server. Each host has its own certificate by SNI, under an authority
+created for the test. `break_host` makes a host fail in a documented way.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ KEYS = {
     "ERCOT_USERNAME": "somebody@example.org",
     "ERCOT_PASSWORD": "password-of-the-test",
 }
-"""What the stand-ins accept."""
+"""The credentials that the stand-ins accept."""
 B2C, KEYCLOAK = "ercotb2c.b2clogin.com", "keycloak.tp.entsoe.eu"
 BEARER = "bearer-of-the-test"
 HTML = (("content-type", "text/html"),)
@@ -52,7 +52,7 @@ JSON = (("content-type", "application/json"),)
 
 
 NOW = "2026-11-20T18:00:00Z"
-"""An instant at which every simulated feed has rows of today."""
+"""A time at which every simulated feed has rows for the current day."""
 
 
 class Clock:
@@ -74,7 +74,7 @@ Clocks = dict[str, Clock]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most `most` requests in `seconds`; further ones get `answer`."""
+    """A limit of `most` requests in `seconds`; further requests receive `answer`."""
 
     most: int
     seconds: float
@@ -105,13 +105,13 @@ REDIRECTS = {
     ("www.ercot.com", "/api/1/services/read/dashboards/systemWidePrices.json"): "system-wide-prices.json",
     ("www.ercot.com", "/api/1/services/read/dashboards/loadForecastVsActual.json"): "system-wide-demand.json",
 }
-"""Old address -> where it leads, as ERCOT's do."""
+"""Old URLs and their targets, as ERCOT's redirect."""
 
 Failing = Callable[["Handler"], None]
 
 
 class Publishers:
-    """The server behind every host. `tick(source)` is the clock of a publisher's limits, in seconds."""
+    """The server of every host. `tick(source)` is the clock of a publisher's limits, in seconds."""
 
     def __init__(self, tick: Callable[[str], float]) -> None:
         self._tick = tick
@@ -121,13 +121,13 @@ class Publishers:
         self._times: dict[str, deque[float]] = defaultdict(deque)
         self._lock = threading.Lock()
         self.requests: dict[str, list[str]] = defaultdict(list)
-        """Host -> the paths it was asked for."""
+        """The paths that were requested from each host."""
         self.limited: dict[str, int] = defaultdict(int)
-        """Host -> how many requests were too many."""
+        """The number of requests beyond the limit, by host."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = self._choose
         self._plain = self._bound()
-        """New York's old host answers without TLS."""
+        """New York's old host responds without TLS."""
         self._server = self._bound()
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._threads = [
@@ -154,14 +154,14 @@ class Publishers:
         return None
 
     def break_host(self, host: str, failing: Failing) -> None:
-        """Makes the host give this answer to every request."""
+        """Make the host return this response to every request."""
         self._failing[host] = failing
 
     def failing(self, host: str) -> Failing | None:
         return self._failing.get(host)
 
     def too_many(self, host: str) -> Answer | None:
-        """The host's refusal once its limit is reached, else None. Refused requests do not count."""
+        """Return the host's refusal if its limit is reached, else None. Refused requests do not count."""
         limit = LIMITS.get(host)
         if limit is None:
             return None
@@ -177,12 +177,12 @@ class Publishers:
 
     @property
     def ports(self) -> dict[int, int]:
-        """The port of loopback that stands in for each port of the publishers."""
+        """Return the loopback port that replaces each port of the publishers."""
         return {443: int(self._server.server_address[1]), 80: int(self._plain.server_address[1])}
 
     @contextmanager
     def reach(self, folder: Path) -> Iterator[None]:
-        """Serves, and inside the block every publisher's host resolves to this server; no other host resolves."""
+        """Serve inside the block, and resolve every publisher's host to this server; no other host resolves."""
         authority = folder / "authority.pem"
         self._authority.cert_pem.write_to_path(str(authority))
         for thread in self._threads:
@@ -199,7 +199,7 @@ class Publishers:
 
 @contextmanager
 def reached(ports: Mapping[int, int], authority: Path) -> Iterator[None]:
-    """Inside the block this process finds every publisher's host at ports of loopback; no other host resolves."""
+    """Resolve every publisher's host to ports of loopback inside the block, in this process; no other host resolves."""
     connect = urllib3.connection.connection.create_connection
 
     def connected(address: tuple[str, int], *args: Any, **kwargs: Any) -> Any:
@@ -216,7 +216,7 @@ def reached(ports: Mapping[int, int], authority: Path) -> Iterator[None]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request to one publisher, chosen by the Host header."""
+    """Handles one request to a publisher, chosen by the Host header."""
 
     publishers: Publishers
     protocol_version = "HTTP/1.1"
@@ -237,7 +237,7 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET
 
     def reply(self, answer: Answer, length: int | None = None) -> None:
-        """Sends an answer; `length` overrides its Content-Length."""
+        """Send a response; `length` overrides its Content-Length."""
         self.send_response(answer.status)
         for name, value in (*answer.headers, ("content-length", str(len(answer.body) if length is None else length))):
             self.send_header(name, value)
@@ -247,7 +247,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def refused(self, host: str) -> Answer | None:
-        """The publisher's refusal of a request without the right key; None if the key is right or not needed."""
+        """Return the publisher's refusal of a request without the right key; None if the key is right or not needed."""
         query = dict(parse_qsl(urlsplit(self.path).query))
         account = base64.b64encode(f"{KEYS['ISONE_USERNAME']}:{KEYS['ISONE_PASSWORD']}".encode()).decode()
         right: Mapping[str, tuple[bool, Answer]] = {
@@ -278,7 +278,7 @@ class Handler(BaseHTTPRequestHandler):
         return None if good else refusal
 
     def answer(self, host: str) -> Answer:
-        """The simulated publisher's answer to the request as received."""
+        """Return the simulated publisher's response to the received request."""
         if host in TOKENS:
             password, member = TOKENS[host]
             known = dict(parse_qsl(self.body)).get("password") == KEYS[password]
@@ -293,24 +293,24 @@ class Handler(BaseHTTPRequestHandler):
         return answer
 
     def log_message(self, format: str, *args: object) -> None:
-        """No log."""
+        """Write no log."""
 
 
 HOSTS = {host: source.code for source in sources().values() for host in source.hosts} | {
     B2C: "ercot",
     KEYCLOAK: "entsoe_files",
 }
-"""Host -> source code."""
+"""The source code of each host."""
 TOKENS = {B2C: ("ERCOT_PASSWORD", "id_token"), KEYCLOAK: ("ENTSOE_PASSWORD", "access_token")}
-"""Hosts that sell bearer tokens -> the variable of the password, the answer's member."""
+"""Hosts that sell bearer tokens, each with the variable of the password and the field of the response."""
 
 
 def answers(status: int, body: bytes = b"", *headers: tuple[str, str]) -> Failing:
-    """Makes a host that always gives this answer."""
+    """Return a host that always gives this response."""
     return lambda handler: handler.reply(Answer(status, body, headers))
 
 
 def truncates(handler: Handler) -> None:
-    """A host whose answers break off in the middle."""
+    """Return a host whose responses break off in the middle."""
     whole = handler.refused(handler.headers["Host"]) or handler.answer(handler.headers["Host"])
     handler.reply(Answer(whole.status, whole.body[: len(whole.body) // 2], whole.headers), len(whole.body))

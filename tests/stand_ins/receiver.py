@@ -1,4 +1,4 @@
-"""A receiver of webhooks on loopback: keeps what it took, checked by the official library, and misbehaves on demand."""
+"""Receive webhooks on loopback: keep them, check them by the official library, and misbehave on demand."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Receiver:
     answer: Callable[[int], Any] = lambda _: 200
     secret: str = ""
     tries: list[tuple[str, bytes]] = field(default_factory=list)
-    """Every request as it came: webhook-id and body."""
+    """Every received request: webhook-id and body."""
     taken: list[dict[str, Any]] = field(default_factory=list)
-    """The messages answered with 2xx, each id once, in the order in which they came."""
+    """The messages that received a 2xx response, each ID once, in order of arrival."""
     seen: set[str] = field(default_factory=set)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -81,7 +81,7 @@ class Receiver:
 
 
 def patient(done: Callable[[], bool], most_s: float = 30.0) -> bool:
-    """Whether something becomes true within a generous wait."""
+    """Return whether something becomes true within a generous time limit."""
     ends = time.monotonic() + most_s
     while time.monotonic() < ends:
         if done():

@@ -1,4 +1,4 @@
-"""The shop under gunicorn on a free port, with any number of workers."""
+"""Run the shop under gunicorn on a free port, with any number of workers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Served:
         self.start()
 
     def start(self, **changed: str) -> None:
-        """Starts the server, or starts it again with changed settings."""
+        """Start the server, or restart it with changed settings."""
         self._environ |= changed
         self._process = subprocess.Popen(
             self._command, cwd=ROOT, env=self._environ, stdout=subprocess.DEVNULL, start_new_session=True
@@ -63,16 +63,16 @@ class Served:
         self._wait(listening=True)
         try:  # it listens before its first worker works
             urllib.request.urlopen(self.url + "/open/GB", timeout=30).close()
-        except urllib.error.HTTPError as answer:  # another application than the shop: any answer will do
+        except urllib.error.HTTPError as answer:  # another application than the shop: any response will do
             answer.close()
 
     def stop(self) -> None:
-        """Stops the server by SIGTERM: requests under way are answered."""
+        """Stop the server by SIGTERM; it completes open requests."""
         self._process.send_signal(signal.SIGTERM)
         self._process.wait(20)
 
     def kill(self) -> None:
-        """Kill the master and its workers, as a crash would; nothing where they are gone."""
+        """Kill the master and its workers, as a crash would; do nothing if they have ended."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(20)

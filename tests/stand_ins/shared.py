@@ -1,4 +1,4 @@
-"""What one process of a test run makes for all of them."""
+"""Create a fixture once for all processes of a test run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """The folder that `make` fills, by the first of all processes of the run that asks, under a lock. Read-only."""
+    """Return the folder that `make` fills in the first process that needs it, under a lock. The folder is read-only."""
     run = factory.getbasetemp()
     run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
     folder = run / "shared" / name

@@ -1,4 +1,4 @@
-"""A small service behind the gate, for tests and benchmarks. The query sets its answer.
+"""Serve a small service behind the gate, for tests and benchmarks. The query sets its response.
 
 `/v1/latest/GB?rows=0`, `?status=500`, `?raise=1`, `?sleep=0.5`. Served by gunicorn as `tests.stand_ins.shop:served()`.
 """
@@ -27,7 +27,7 @@ from warehouse.store.storage import Folder
 
 
 def shop(gate: Gate) -> Flask:
-    """The application over a gate."""
+    """Return the application over a gate."""
     app = Flask(__name__)
     settings = gate.settings
     service = Service(settings, Folder(Path(settings.home)), gate, 0.0)
@@ -69,7 +69,7 @@ def _gated(gate: Gate, price: str, zone: str) -> Response:
 
 
 def _answer(zone: str, entry: Admission | None) -> tuple[Response, int]:
-    """The answer that the query asks for, and its rows."""
+    """Return the response that the query selects, and its number of rows."""
     time.sleep(request.args.get("sleep", 0.0, float))
     if "raise" in request.args:
         raise RuntimeError("the work failed")

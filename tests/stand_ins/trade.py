@@ -1,4 +1,4 @@
-"""A selling service, a buyer, and two facilitators and a node over one book, reached by real HTTP."""
+"""Set up a selling service, a buyer, and two facilitators and a node over one book, connected by real HTTP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
 PRICE = 1000
 LIMITS = PaymentLimits(lease=60, confirm=0.3, timeouts=Timeouts(connect=2, verify=2, settle=2, pending=0.01))
-"""Long enough that a busy machine is not taken for a facilitator that hangs; each that does costs so much."""
+"""Seconds before a facilitator counts as hanging: a busy machine needs less, and each one that hangs costs this time.
+"""
 HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
 RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
 NONCE_USED = "invalid_exact_evm_nonce_already_used"
@@ -55,9 +56,9 @@ class Trade:
     node: BookNode
     shift: list[float]
     answered: set[str] = field(default_factory=set)
-    """Nonces of payments whose answer came with a receipt."""
+    """Nonces of payments whose response came with a receipt."""
     trusted: int = 0
-    """How many answers a test lets go out on a lie while the node is away."""
+    """The number of responses that a test expects without money, after a false claim while the node is unavailable."""
 
     def offer(self, version: int = 2, path: str = PATH) -> dict[str, Any]:
         answer = self.http.get(path)
@@ -66,12 +67,12 @@ class Trade:
         return element
 
     def offered(self) -> dict[str, Any]:
-        """The whole offer of version 2."""
+        """Return the complete offer of version 2."""
         document: dict[str, Any] = json.loads(base64.b64decode(self.http.get(PATH).headers["PAYMENT-REQUIRED"]))
         return document
 
     def payment(self, version: int = 2, **other: Any) -> str:
-        """A valid payment, with parts of its authorization replaced."""
+        """Return a valid payment, with parts of its authorization replaced."""
         offer = self.offer(version)
         signed = buyer.authorization(offer, **other)
         return buyer.header(buyer.pay_v1(offer, signed) if version == 1 else buyer.pay_v2(offer, signed))
@@ -87,7 +88,7 @@ class Trade:
         return self.book.balances.get(PAY_TO.lower(), 0)
 
     def row(self, payment: str) -> LedgerEntry:
-        """The ledger's row of a payment."""
+        """Return the ledger's row of a payment."""
         entry = self.ledger.find(self.gate.x402._terms(decode(payment), Call(PATH, "latest", "")))
         assert entry
         return entry
@@ -97,34 +98,36 @@ class Trade:
         return Ledger(self.gate.database)
 
     def settle_outside(self, payment: str, tx: str = "0x" + "ee" * 32) -> None:
-        """Settles the authorization outside the service."""
+        """Settle the authorization outside the service."""
         self.book.move(json.loads(base64.b64decode(payment))["payload"]["authorization"], tx)
 
     def restart(self, limits: PaymentLimits = LIMITS, **changes: Any) -> None:
-        """Starts a new worker with fresh circuit breakers and changed settings."""
+        """Start a new worker with fresh circuit breakers and changed settings."""
         self.gate.settings = replace(self.gate.settings, **changes)
         clock = self.clock
         self.gate.x402 = X402ResourceServer(self.gate.settings, self.ledger, True, clock, limits)
 
     def without_node(self) -> None:
-        """Starts a new worker without a node."""
+        """Start a new worker without a node."""
         self.restart(rpc_url="")
 
     def clock(self) -> float:
         return time.time() + self.shift[0]
 
     def reconcile(self) -> SimpleNamespace:
-        """The report of `emds reconcile`."""
+        """Return the report of `emds reconcile`."""
         from api.access.x402.chain import Chain
 
         reconciler = Reconciler(self.ledger, Chain(self.node.url), self.clock)
         return SimpleNamespace(**reconciler.read_transfers(PAY_TO))
 
     def close_the_books(self) -> None:
-        """What holds after every test, whoever lied: charged without an answer or a credit 0, answered without money 0
-        but where the test says so, charged twice 0."""
+        """Check what holds after every test: each charge has a response or a credit, and no payment is charged twice.
+
+        Only `trusted` responses, the number that the test states, were given without money.
+        """
         self.node.down = self.node.logs_hidden = False
-        self.shift[0] += LIMITS.lease + 1  # whoever held a payment is dead
+        self.shift[0] += LIMITS.lease + 1  # every process that had claimed a payment is dead by now
         ledger = self.ledger
         ledger.expire(int(self.clock()), LIMITS.lease, LIMITS.replay)
         self.reconcile()
@@ -143,7 +146,7 @@ class Trade:
 
 @contextmanager
 def open_trade(folder: Path) -> Iterator[Trade]:
-    """Opens a trade that keeps its accounts in a folder."""
+    """Open a trade that keeps its accounts in a folder."""
     book = Book({BUYER.lower(): 100_000})
     a, b, node = Facilitator(book), Facilitator(book), BookNode(book)
     settings = Settings(
@@ -169,13 +172,13 @@ def open_trade(folder: Path) -> Iterator[Trade]:
 
 
 def receipt(answer: TestResponse, version: int = 2) -> dict[str, Any]:
-    """The receipt of an answer that was paid for."""
+    """Return the receipt of a paid response."""
     document: dict[str, Any] = json.loads(base64.b64decode(answer.headers[RECEIPT[version]]))
     return document
 
 
 def reason(answer: TestResponse) -> str:
-    """Why a 402 or 400 refused the payment; both versions must say the same."""
+    """Return why a 402 or 400 refused the payment; both versions must give the same reason."""
     if answer.status_code == 402:
         assert json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))["error"] == answer.json["error"]
         assert answer.json["accepts"]
@@ -184,7 +187,7 @@ def reason(answer: TestResponse) -> str:
 
 
 def at_once(calls: list[Callable[[], TestResponse]]) -> list[TestResponse]:
-    """Answers of calls that run at the same time."""
+    """Return the responses to calls that run at the same time."""
     answers: list[TestResponse] = []
     start = threading.Barrier(len(calls))
 

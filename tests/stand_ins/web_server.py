@@ -1,4 +1,4 @@
-"""nginx in a child process with the repository's own configuration, on a free port of loopback."""
+"""Run nginx in a child process with the repository's own configuration, on a free port of loopback."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NAME = "nginx"
 
 
 def program() -> str | None:
-    """Where nginx is installed; None where it is not."""
+    """Return where nginx is installed, or None."""
     return shutil.which(_NAME, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 
 def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "") -> str:
-    """The repository's configuration for these places; nginx's own variables stay."""
+    """Return the repository's configuration for these locations; nginx's own variables stay."""
     values = {
         "EMDS_LISTEN": listen,
         "EMDS_API": api,
@@ -42,11 +42,10 @@ def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "
 def web_server(
     api: str, public: Path, scratch: Path, data: str = "", log: str = "", rate: tuple[int, int] = (100, 400)
 ) -> Iterator[str]:
-    """Its address. `log`: nginx's variables of which `scratch/calls.log` gets a line a call.
+    """Yield the URL of nginx. `log` contains nginx's variables; each call writes them in a line of `scratch/calls.log`.
 
-    `rate`: calls a second of one client, and how many at once beyond; the default is the configuration's own.
-
-    Raises RuntimeError where it does not start.
+    `rate` contains the calls per second of one client and the burst beyond; the default is the configuration's own.
+    Raise RuntimeError if nginx does not start.
     """
     found = program()
     if found is None:
