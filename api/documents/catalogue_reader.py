@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from api.http.document import Document
 from warehouse.documents.catalogue_entries import (
     CatalogueFeed,
@@ -18,6 +20,8 @@ from warehouse.errors import MetricNotAvailable, StorageError, Withheld
 from warehouse.market import carbon
 from warehouse.market.vocabulary import Forecast, Metric, actual_of, forecast_of, is_forecast
 from warehouse.market.zones import ZONES, zone, zones_with
+
+_STORED = frozenset[str]([*Metric, *Forecast])
 
 
 class NoCatalogue(StorageError):
@@ -34,6 +38,7 @@ class Catalogue:
     """The zones that this process covers. A pipeline with more zones may have added others."""
     sources: Mapping[str, CatalogueSource]
     feeds: Mapping[str, CatalogueFeed]
+    """The feeds with the metrics that this release knows. A newer one may have added others."""
     simulated: bool
     withheld: frozenset[str]
     """The ids of the feeds whose rows are never served."""
@@ -47,10 +52,14 @@ class Catalogue:
         """Return the catalogue in a document. Raises DamagedFile."""
         of = document.decode(PublishedCatalogue)
         withheld = of.withheld
-        ranks = {feed.id: feed.rank for feed in of.feeds.values() if feed.id not in withheld}
+        feeds = {
+            name: replace(feed, metrics=tuple(metric for metric in feed.metrics if metric in _STORED))
+            for name, feed in of.feeds.items()
+        }
+        ranks = {feed.id: feed.rank for feed in feeds.values() if feed.id not in withheld}
         filling = {"": FillProgress(of.filling.done, of.filling.of), **of.filling.zones} if of.filling else {}
         zones = {zone: entry for zone, entry in of.zones.items() if zone in ZONES}
-        return cls(document, of.generated, zones, of.sources, of.feeds, of.simulated, withheld, ranks, filling)
+        return cls(document, of.generated, zones, of.sources, feeds, of.simulated, withheld, ranks, filling)
 
     def entry(self, zone_id: str, stored: str) -> CatalogueSeries | None:
         """Return the entry of a zone's stored metric, None if no feed provides it."""

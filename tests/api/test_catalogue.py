@@ -225,3 +225,16 @@ def test_a_zone_that_a_pipeline_with_more_zones_has_added_is_not_listed(rig: Rig
     document["zones"]["ZZ-9"] = {**document["zones"]["FR"], "id": "ZZ-9"}
     rig.put_document(layout.CATALOGUE, document)
     assert [zone["id"] for zone in rig.client().get("/v1/zones").get_json()["zones"]] == [*ZONES]
+
+
+@pytest.mark.parametrize("path", ["/v1/status", "/openapi.json", "/docs", "/llms.txt", "/v1/zones"])
+def test_a_metric_that_this_release_does_not_know_leaves_the_others_served(rig: Rig, path: str) -> None:
+    """A release that was rolled back reads the catalogue of the newer one until the pipeline publishes again."""
+    fill(rig)
+    document = rig.client().get("/catalog").get_json()
+    document["zones"]["FR"]["metrics"]["frequency"] = document["zones"]["FR"]["metrics"]["demand"]
+    for entry in document["feeds"].values():
+        entry["metrics"].append("frequency")
+    rig.put_document(layout.CATALOGUE, document)
+    answer = rig.client().get(path)
+    assert answer.status_code == 200, answer.text
