@@ -8,8 +8,8 @@ from api.documents.catalogue_reader import Catalogue
 from warehouse.documents.catalogue_entries import CarryingFeed
 from warehouse.documents.share_forecasts import Forecasts
 from warehouse.errors import MetricNotAvailable, Withheld
-from warehouse.figures.wind_solar import WIND_SOLAR
-from warehouse.market.vocabulary import Forecast
+from warehouse.figures.wind_solar import SOLAR_ADDED, WIND_SOLAR
+from warehouse.market.vocabulary import Forecast, Fuel
 from warehouse.market.zones import ZONES, zone
 from warehouse.series.row_columns import RowColumns
 
@@ -23,12 +23,13 @@ def require_forecasts(catalogue: Catalogue, zone_id: str) -> None:
         raise Withheld(zone_id, WIND_SOLAR, tuple({feed.source: "" for own in feeds.values() for feed in own}))
 
 
-def missing_forecast(forecasts: Forecasts, at: int) -> Forecast | None:
+def missing_forecast(zone_id: str, forecasts: Forecasts, at: int) -> Forecast | None:
     """Return the forecast that lacks a value at a time, if the other forecast has its values there."""
     missing = []
     for forecast, (rows, _) in forecasts.items():
         there = rows.take((rows.ts <= at) & (at < rows.ts + rows.seconds()))
-        if not len(there) or _fuels(there) != _fuels(rows):
+        needed = _fuels(rows) | ({Fuel.SOLAR} if forecast is Forecast.MIX and zone_id in SOLAR_ADDED else set())
+        if not len(there) or _fuels(there) != needed:
             missing.append(forecast)
     return missing[0] if len(missing) == 1 and len(forecasts) > 1 else None
 

@@ -160,7 +160,7 @@ def _body(
             forecasts = {stored: (rows, max(60 * feed.every_minutes for feed in feeds))}
 
     def reason_without_rows(at: int, otherwise: str) -> str:
-        missing = missing_forecast(forecasts, at)
+        missing = missing_forecast(zone_id, forecasts, at)
         return otherwise if missing is None else f"{missing}_missing"
 
     ahead = horizon.known_ahead(rows, now)

@@ -161,6 +161,12 @@ def test_a_fuel_of_yesterday_is_missing_today_not_nothing(grid: Grid) -> None:
     assert grid.ask("BE")[1]["reason"] == "mix_forecast_missing"
 
 
+def test_great_britain_has_no_share_without_its_forecast_of_solar(grid: Grid) -> None:
+    grid.put("GB", "wind_onshore", "1h", [500.0] * 30)
+    grid.put("GB", "demand", "30m", [1_000.0] * 60)
+    assert grid.ask("GB")[1]["reason"] == "mix_forecast_missing"
+
+
 @pytest.mark.parametrize(("age", "reason"), [(2 * DAY, None), (2 * DAY + 1, "forecast_too_old")])
 def test_a_daily_forecast_is_used_for_two_days(grid: Grid, age: int, reason: str | None) -> None:
     grid.put("BE", "demand", "1h", [1_000.0] * 120, RUNNING - 72 * HOUR, at=NOW - age)

@@ -54,7 +54,7 @@ def test_a_day_at_another_level_is_told(metric: str, factor: float, hours: int) 
     (shift,) = shifts(metric, "FR", [day(20)], new, series(values[: 20 * 24]))
     assert shift.day == day(20)
     assert shift.hours == hours
-    assert "is usual" in str(shift)
+    assert " instead of about " in str(shift)
 
 
 def test_what_is_stored_of_the_same_hours_tells_a_factor_at_once() -> None:
@@ -63,7 +63,7 @@ def test_what_is_stored_of_the_same_hours_tells_a_factor_at_once() -> None:
     new = series(-values[19 * 24 :], 19 * 24)
     reported = shifts("interchange", "AT", [day(19), day(20)], new, series(values))
     assert [(shift.day, shift.reason) for shift in reported] == [
-        (day(number), "restated by a factor of -1") for number in (19, 20)
+        (day(number), "the stored values are restated by a factor of -1") for number in (19, 20)
     ]
 
 

@@ -16,7 +16,7 @@ from warehouse.series.row_columns import RowColumns, joined
 WIND_SOLAR = "wind_solar"
 """The value of `metric` in `/v1/windows`."""
 _FUELS = (Fuel.WIND, Fuel.WIND_ONSHORE, Fuel.WIND_OFFSHORE, Fuel.SOLAR)
-_SOLAR_ADDED = frozenset({"GB"})
+SOLAR_ADDED = frozenset({"GB"})
 """Zones whose published demand excludes what embedded solar panels supply: their output is added to it."""
 
 
@@ -35,7 +35,7 @@ def shares(zone: str, generation: RowColumns, demand: RowColumns, least_step: in
     step = max(least_step, *(int(rows.seconds().max()) for rows in parts))
     ts = np.unique(demand.ts // step * step)
     load, *came = (means(rows, ts, step) for rows in parts)
-    if zone in _SOLAR_ADDED:
+    if zone in SOLAR_ADDED:
         load = load + dict(zip(fuels, came, strict=True)).get(Fuel.SOLAR, np.nan)
     known = np.isfinite(sum(came, load)) & (load > 0)
     ts, value = ts[known], (100 * sum(came, np.zeros(len(ts)))[known] / load[known]).round(4) + 0.0

@@ -58,7 +58,7 @@ class Shift:
 
     def __str__(self) -> str:
         span = f"{self.hours} hours from {iso(self.day.start)}"
-        return f"{self.reason}: {self.level:.6g} where {self.usual:.6g} is usual, {span}"
+        return f"{self.reason}: {self.level:.6g} instead of about {self.usual:.6g}, for {span}"
 
 
 def hourly(ts: Ints, values: Floats) -> Hourly:
@@ -114,7 +114,7 @@ def _shift(day: Window, allowed: Tolerance, values: Floats, past: Floats, at: In
         allowed.amount,
     )
     if abs(level - usual) > allowed.spreads * spread:
-        return Shift(day, level, usual, len(at), "another level than in the two weeks before")
+        return Shift(day, level, usual, len(at), "the level differs from the previous two weeks")
     return _jumped(day, values, past, int(at[0]), allowed.amount) or _restated(
         day, values, past[at], max(0.5 * size, 2 * allowed.amount)
     )
@@ -142,7 +142,7 @@ def _jumped(day: Window, values: Floats, past: Floats, first: int, amount: float
     before, after = float(recent[-1]), float(values[0])
     if abs(after - before) <= max(_JUMP * float(steps.max()), 4 * amount):
         return None
-    return Shift(day, after, before, len(values), "a jump from the hour before")
+    return Shift(day, after, before, len(values), "the value jumps from the previous hour")
 
 
 def _restated(day: Window, values: Floats, stored: Floats, floor: float) -> Shift | None:
@@ -153,7 +153,7 @@ def _restated(day: Window, values: Floats, stored: Floats, floor: float) -> Shif
     factor = float(np.median(values[known] / stored[known]))
     if 1 / _RESTATED <= factor <= _RESTATED:
         return None
-    reason = f"restated by a factor of {factor:.3g}"
+    reason = f"the stored values are restated by a factor of {factor:.3g}"
     return Shift(day, float(np.median(values[known])), float(np.median(stored[known])), int(known.sum()), reason)
 
 
