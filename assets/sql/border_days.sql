@@ -1,4 +1,4 @@
--- Each civil day of a border or tie: mean import and the energy in both directions. + is into the zone.
+-- Selects a border's or interconnector's mean import and energy in each direction per civil day. Import is positive.
 WITH placed AS (
     SELECT
         zone, metric, month, counterparty, link, date, day_start, unit, value,

@@ -1,6 +1,6 @@
--- Both zones of a border state its flow: what one imports the other exports.
--- Hourly means of a day may lie 30 MW or 15 % apart on average: MISO-PJM, MISO-SPP and ERCOT-SPP differ by up to 28 MW
--- between their publishers, a cable's two ends by its losses. NYISO's ties are schedules: 300 MW from others' meters.
+-- Both zones of a border report its flow: one zone's import is the other's export.
+-- A day's hourly means may differ on average by 30 MW or 15%: the publishers of MISO-PJM, MISO-SPP and ERCOT-SPP differ
+-- by up to 28 MW, a cable's ends by its losses. NYISO reports schedules, which may differ from meters by 300 MW.
 WITH intervals AS (
     SELECT zone, counterparty, feed, ts, seconds, sum(value) AS mw, count(*) AS ties
     FROM borders JOIN resolutions USING (resolution)

@@ -1,6 +1,6 @@
--- Britain's carbon intensity against Elexon's mix and the flows of its cables, by NESO's factors in gCO2/kWh: gas 394, coal
--- 937, oil 935, biomass 120, other 300; imports from France 53, the Netherlands 474, Ireland 458, others in between.
--- Daily means are within 10 g, and 10 % since gas is in part open-cycle (651).
+-- Compares Great Britain's carbon intensity with one from Elexon's mix and the imports, by NESO's factors in gCO2/kWh.
+-- An import that `origins` does not name may have any value up to the Netherlands' 474. Daily means may differ by 10 g
+-- plus 10%, because some gas plants are open-cycle (651).
 WITH factors(fuel, low, high) AS (
     VALUES ('gas', 394, 394), ('coal', 937, 937), ('oil', 935, 935), ('biomass', 120, 120), ('other', 300, 300)
 ),

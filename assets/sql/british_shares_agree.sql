@@ -1,5 +1,5 @@
--- Shares of Britain's generation by NESO, in percent, and by Elexon's mix, imports and storage apart: daily means within
--- 5 points.
+-- Compares NESO's shares of Great Britain's generation with Elexon's mix, without imports and storage. Daily means
+-- differ by 5 points at most.
 WITH neso AS (
     SELECT zone, ts, fuel, 100 * value / sum(value) OVER (PARTITION BY zone, ts) AS share
     FROM generation

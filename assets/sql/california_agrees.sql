@@ -1,5 +1,5 @@
--- California's generation by CAISO and by EIA-930: hourly means of a day by fuel, on average within 10 % and 200 MW. Only
--- fuels that both count alike: EIA's wind is lower, it has no geothermal or biomass, and its other is batteries.
+-- Compares EIA-930's generation of California with CAISO's. A day's hourly means may differ on average by 10% or 200
+-- MW. Other fuels are not comparable: EIA's wind is lower, its other is batteries, and it lacks geothermal and biomass.
 WITH hours AS (
     SELECT zone, fuel, feed, ts // 3600 AS hour, avg(value) AS mw
     FROM versions JOIN resolutions USING (resolution)

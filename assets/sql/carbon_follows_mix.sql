@@ -1,6 +1,6 @@
--- Britain's carbon intensity against its generation mix, by the publisher's own factors in gCO2/kWh (Carbon Intensity
--- Forecast Methodology): gas 394, coal 937, oil 935, biomass 120, other 300; imports between France's 53 and the
--- Netherlands' 474. Daily means may lie 10 % and 10 g outside: gas is in part open-cycle (651), shares are rounded.
+-- Compares Great Britain's carbon intensity with its mix, by the publisher's factors in gCO2/kWh (Carbon Intensity
+-- Forecast Methodology). Imports are between France's 53 and the Netherlands' 474. Daily means may differ by 10 g plus
+-- 10%: some gas plants are open-cycle (651), and shares are rounded.
 WITH factors(fuel, low, high) AS (
     VALUES ('gas', 394, 394), ('coal', 937, 937), ('oil', 935, 935), ('biomass', 120, 120), ('other', 300, 300),
            ('imports', 53, 474)

@@ -1,4 +1,4 @@
--- Each civil day of a zone: means, extremes and coverage of what is served, and its runs of negative values.
+-- Selects means, extremes and coverage of the served rows per civil day of a zone, and its runs of negative prices.
 WITH placed AS (
     SELECT zone, metric, month, date, day_start, unit, feed, r.ts, value, least(r.ts + seconds, day_end) AS until
     FROM readings r JOIN calendar c ON r.ts - r.ts % 1800 = c.ts

@@ -1,5 +1,5 @@
--- A market day of a feed's day-ahead prices that has begun to come is whole: 23, 24 or 25 hours, or 92, 96 or 100
--- quarters, and not some of each. The first day of the rows at hand may be cut.
+-- A market day with day-ahead prices of a feed is complete: it has 23, 24 or 25 hours, or 92, 96 or 100 quarter hours,
+-- not a mixture. The first day is skipped, because its rows may be cut.
 WITH days AS (
     SELECT
         zone, timezone(market_tz, starts_at)::DATE AS day, market_tz, feed, resolution, seconds, count(*) AS intervals

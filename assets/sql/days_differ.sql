@@ -1,5 +1,5 @@
--- A series whose values are those of the day before, one by one: the publisher sent an old day under a new date.
--- Series of few distinct values a day (nuclear, a tie at its limit) may repeat; none of five or more ever should.
+-- Finds series that repeat all values of the previous day: the publisher sent an old day under a new date.
+-- Series with fewer than five distinct values per day may repeat (nuclear, an interconnector at its limit).
 WITH days AS (
     SELECT
         zone, metric, fuel, counterparty, link, feed, resolution,

@@ -1,6 +1,6 @@
--- RTE's carbon intensity of France against its mix, by RTE's own factors in gCO2/kWh: coal 986, oil 777, gas 429, biomass
--- and waste 494. Pumped storage counts while it generates. Daily means are within 1 g; rounding explains 0.6 g at most.
--- Consolidated days have no wind in the mix: they are left out.
+-- Compares RTE's carbon intensity of France with its mix, by RTE's factors in gCO2/kWh. Pumped storage counts while it
+-- generates. Daily means may differ by 1 g; rounding explains up to 0.6 g. Consolidated days are skipped, because their
+-- mix lacks wind.
 WITH factors(fuel, grams) AS (
     VALUES ('coal', 986), ('oil', 777), ('gas', 429), ('biomass', 494), ('waste', 494)
 ),

@@ -1,4 +1,4 @@
--- Each hour of civil time over a month: how a zone's metric goes through the day.
+-- Selects a metric's daily profile: its mean per hour of civil time over a month.
 SELECT
     zone, metric, month, hour, unit,
     exact_mean(sum(CAST(value AS DECIMAL(18, 6)) * seconds), sum(seconds)) AS mean, min(value) AS min, max(value) AS max,

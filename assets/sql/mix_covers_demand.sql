@@ -1,5 +1,5 @@
--- Generation of a zone against its demand less net import: a civil day's means over the hours of all three, which a whole
--- mix puts between 0.85 and 1.15. Solar panels on roofs are left out: they lower demand where they are published.
+-- Compares a zone's generation with its demand minus net import, by means over the hours that have all three. The ratio
+-- of a complete mix is 0.85 to 1.15. Rooftop solar is left out: in zones that publish it, it lowers demand.
 WITH known(zone, reason) AS (
     VALUES ('NL', 'solar power of the distribution grids is not in its mix'),
            ('CH', 'small plants are not in its mix'),

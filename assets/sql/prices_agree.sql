@@ -1,6 +1,5 @@
--- One price by two feeds. A day-ahead auction has one result: every hourly mean is equal, but for the last cent.
--- A real-time price may be corrected in one feed before the other: a day's hourly means agree on average within the
--- table `tolerances`.
+-- Compares one price in two feeds. A day-ahead auction has one result: hourly means differ by a cent at most.
+-- One feed may correct a real-time price first: a day's hourly means agree on average within `tolerances`.
 WITH hours AS (
     SELECT zone, metric, feed, ts // 3600 AS hour, avg(value) AS price, any_value(unit) AS unit
     FROM versions JOIN resolutions USING (resolution)

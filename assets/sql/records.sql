@@ -1,6 +1,6 @@
--- Of each series the highest, the lowest and the longest run of negative prices, of all time and of each civil year.
--- A run lies within its period; where a value comes twice, the earlier one is the record. A period has one unit: that
--- of its last day. The period `year_before` has the days of the last year's span, a year earlier.
+-- Selects the highest value, the lowest and the longest run of negative prices of each series, in all and by civil
+-- year. A run ends with its period. If a value occurs twice, the earlier one is the record. A period has the unit of
+-- its last day. The period `year_before` has the dates of the newest year, one year earlier.
 WITH newest AS (SELECT zone, metric, max(left(month, 4)) AS year FROM daily GROUP BY ALL),
 earlier AS (
     SELECT zone, metric, CAST(min(date) - INTERVAL 1 YEAR AS DATE) AS first_day,

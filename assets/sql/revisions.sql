@@ -1,4 +1,4 @@
--- Each civil day and feed: how many intervals got another value or were withdrawn, as `/v1/publishers` counts them.
+-- Selects, per civil day and feed, how many intervals were revised or withdrawn, as `/v1/publishers` counts them.
 WITH ordered AS (
     SELECT
         v.*, month, date, lead(known_at) OVER later AS next_at, lead(value) OVER later AS next_value,

@@ -1,5 +1,5 @@
--- Demand or net interchange of a zone by two feeds, as an ISO's own and EIA-930's: hourly means of a day, on average
--- within the table `tolerances`, since publishers define them a little differently (losses, pumping, small ties).
+-- Compares demand or net interchange in two feeds, such as an ISO's and EIA-930's. A day's hourly means agree on
+-- average within the table `tolerances`, because definitions vary a little (losses, pumping, small ties).
 WITH hours AS (
     SELECT zone, metric, feed, ts // 3600 AS hour, avg(value) AS mw
     FROM versions JOIN resolutions USING (resolution)
