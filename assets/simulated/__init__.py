@@ -1,6 +1,6 @@
 """Simulate the publishers: return responses in their own wire formats, generated from a model grid.
 
-Each source has its own module with `answer(request, now) -> Answer`. The request's feed names the module.
+Each source has its own module with `simulate_response(request, now) -> Answer`. The request's feed names the module.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _twin(source: str) -> Callable[[Request, int], Answer]:
     """Return the function of a source's module that responds. Raises FeedUnavailable if there is no module."""
     name = f"{__name__}.{source}"
     try:
-        answer: Callable[[Request, int], Answer] = import_module(name).answer
+        answer: Callable[[Request, int], Answer] = import_module(name).simulate_response
     except ModuleNotFoundError as error:
         if error.name != name:
             raise

@@ -43,7 +43,7 @@ TOO_LONG = ("1004", "Date Range exceeded the allowed number of days")
 _SPAN = "INTERVALSTARTTIME_GMT,INTERVALENDTIME_GMT"
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the zip or the file at this URL as of `now`; 404 if there is none."""
     if request.url == OASIS:
         return _oasis(dict(request.params), now)

@@ -42,7 +42,7 @@ Rows = list[dict[str, str | None]]
 Facets = Mapping[str, Sequence[str]]
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the requested page of rows at `now`; 404 for another data set."""
     match = re.fullmatch(r"/v2/electricity/rto/([a-z-]+)/data/", urlsplit(request.url).path)
     if match is None or match[1] not in ("region-data", "interchange-data", "fuel-type-data"):

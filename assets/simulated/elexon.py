@@ -39,7 +39,7 @@ NDF_OF_OLD_DAYS = 6 * HOUR
 Entries = list[dict[str, Any]]
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the response by path. Parameters that cannot be read get a 400 problem document."""
     path = request.url.removeprefix(f"{BASE}/")
     if path not in _ENDPOINTS:

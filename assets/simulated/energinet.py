@@ -22,7 +22,7 @@ OUT_AT = time(13, 30)
 LAG = 4 * 60
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/dataset/NAME?start=&end=&filter=&limit=0`, the end excluded."""
     name, params = request.url.removeprefix(f"https://{HOST}/dataset/"), dict(request.params)
     if name not in (*PRICES, FLOWS, CARBON, CARBON_FORECAST):

@@ -21,7 +21,7 @@ FREE = "CC BY 4.0 (creativecommons.org/licenses/by/4.0) from Bundesnetzagentur |
 _ZONES = {name: zone for zone, name in BIDDING_ZONES.items()}
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/price?bzn=&start=&end=`, both days included."""
     params = dict(request.params)
     if request.url != f"https://{HOST}/price" or params.get("bzn") not in _ZONES:

@@ -29,7 +29,7 @@ _AREA = ("AreaCode", "AreaTypeCode")
 _WHEN = ("DateTime(UTC)", "ResolutionCode", "UpdateTime(UTC)")
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `POST /downloadFileContent` with the log or a month's file."""
     wanted = json.loads(request.body or "{}")
     name, folder = str(wanted.get("filename", "")), str(wanted.get("folder", "")).removeprefix(f"/{TOP}/").strip("/")

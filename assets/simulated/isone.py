@@ -36,7 +36,7 @@ PAGE_LAG = {"4010": 600, "4012": 1200, "4013": 1200, "4018": 1200, "4011": 300, 
 Entries = list[dict[str, Any]]
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the response to this URL (or form) as of `now`; 404 for other URLs."""
     path = urlsplit(request.url).path
     if path == "/ws/wsclient" and request.method == "POST":

@@ -29,7 +29,7 @@ _RANGE = re.compile(rf"https://{re.escape(HOST)}/(intensity|generation)/([^/]+)/
 _FORECAST = re.compile(rf"https://{re.escape(HOST)}/intensity/(\d{{4}}-\d\d-\d\dT\d\d:\d\dZ)/fw48h")
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/intensity/{from}/{to}`, `/intensity/{from}/fw48h` and `/generation/{from}/{to}`."""
     if forecast := _FORECAST.fullmatch(request.url):
         return json_answer({"data": _forecast(instant(forecast[1]), now)})

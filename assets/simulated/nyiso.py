@@ -48,7 +48,7 @@ INTERNAL = {"23330": "CENTRAL EAST - VC", "23315": "UPNY CONED"}
 """The names of interfaces within the zone by point ID. Their flows are made up."""
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the file at this URL as of `now`; 404 if there is none."""
     path = urlsplit(request.url).path
     if match := re.fullmatch(r"/(\w+)/CSV/(\d{4})/(\d\d)/(\d\d)/\w+-\d{8}\.csv", path):

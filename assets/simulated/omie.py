@@ -19,7 +19,7 @@ from warehouse.market.feeds import Request
 OUT_AT = time(13, 15)
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/es/file-download?parents=marginalpdbc&filename=marginalpdbc_YYYYMMDD.N`."""
     params = dict(request.params)
     name, _, version = params.get("filename", "").partition(".")

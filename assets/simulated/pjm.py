@@ -45,7 +45,7 @@ VERIFIED = Product("rt_fivemin_hrl_lmps", "total_lmp_rt", FIVE, verified=True)
 PRODUCTS = {f"{urlsplit(API).path}/{product.name}": product for product in (DAY_AHEAD, UNVERIFIED, VERIFIED)}
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the requested page at `now`; 404 for other feeds."""
     product = PRODUCTS.get(urlsplit(request.url).path)
     if product is None:

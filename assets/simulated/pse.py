@@ -22,7 +22,7 @@ LAG = 10 * HOUR
 PAGE = 100
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/api/csdac-pln` and `/api/kse-load`, filtered by one business date."""
     tables: dict[str, Callable[[MarketDay, int], list[dict[str, object]]]] = {"csdac-pln": _prices, "kse-load": _loads}
     table = request.url.removeprefix(f"https://{HOST}/api/")

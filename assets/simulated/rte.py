@@ -29,7 +29,7 @@ _DATASET = f"https://{HOST}/api/explore/v2.1/catalog/datasets/"
 _SPAN = re.compile(r"date_heure>=date'([^']+)' and date_heure<date'([^']+)'")
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/records` of the two data sets of eco2mix, and to `/curves/getDonneesMarche`."""
     if request.url == f"https://{PRICE_HOST}/curves/getDonneesMarche":
         return _prices(request, now)

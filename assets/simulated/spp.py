@@ -45,7 +45,7 @@ HEADERS = ("GMTIntervalEnd,BAA,Settlement Location,LMP", "GMTINTERVALEND,BAA,SET
 """The header differs between days."""
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the file or chart at this URL as of `now`."""
     place = urlsplit(request.url).path
     path = dict(request.params).get("path", "")

@@ -159,7 +159,7 @@ from assets.simulated.answer import Answer, typed
 from warehouse.market.clock import MarketDay, iso
 
 
-def answer(request, now):
+def simulate_response(request, now):
     day = MarketDay(request.days[0], "UTC")
     starts = range(day.start, min(day.end, now - 2700), 1800)
     return typed("\\n".join(f"{iso(ts)},{50 + ts % 7 / 100},{ts % 11},{ts % 13}" for ts in starts).encode(), "text/csv")

@@ -29,7 +29,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
     ) -> tuple[Rows, list[tuple[Request, FeedError]]]:
         monkeypatch.setenv("EMDS_NOW", now)
         product = feed(feed_id)
-        answer = import_module(f"assets.simulated.{product.source}").answer
+        answer = import_module(f"assets.simulated.{product.source}").simulate_response
         rows, refused = Rows(), []
         queue = product.requests(days, clock.now())
         while queue:

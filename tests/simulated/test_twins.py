@@ -205,7 +205,7 @@ def test_tomorrows_auction_is_out_when_its_feed_says_so(feed_id: str, ask: Ask) 
 
 
 def answer_of(request: Request, now: int) -> Answer:
-    answer: Answer = import_module(f"assets.simulated.{request.feed.split('.')[0]}").answer(request, now)
+    answer: Answer = import_module(f"assets.simulated.{request.feed.split('.')[0]}").simulate_response(request, now)
     return answer
 
 

@@ -220,7 +220,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Feed], list[tuple[byte
 
     def bodies(product: Feed) -> list[tuple[bytes, Request]]:
         monkeypatch.setenv("EMDS_NOW", NOW)
-        answer = import_module(f"assets.simulated.{product.source}").answer
+        answer = import_module(f"assets.simulated.{product.source}").simulate_response
         now, found = clock.now(), []
         queue = product.requests([MarketDay.at(now, product.tz).next(-9 if "daily" in product.id else 0)], now)
         while queue and len(found) < 40:

@@ -289,7 +289,7 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(
             f"{HOSTS[host]}.any", f"https://{host}{parts.path}", params, method=self.command, body=self.body
         )
-        answer: Answer = import_module(f"assets.simulated.{HOSTS[host]}").answer(request, clock.now())
+        answer: Answer = import_module(f"assets.simulated.{HOSTS[host]}").simulate_response(request, clock.now())
         return answer
 
     def log_message(self, format: str, *args: object) -> None:

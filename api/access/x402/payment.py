@@ -77,9 +77,9 @@ def decode(header: str) -> Payment:
     version = document.get("x402Version")
     if version not in (1, 2) or isinstance(version, bool):
         raise malformed("invalid_x402_version", "x402Version must be 1 or 2")
-    terms = document if version == 1 else _part(document, "accepted")
-    payload = _part(document, "payload")
-    signed = _part(payload, "authorization")
+    terms = document if version == 1 else _member_object(document, "accepted")
+    payload = _member_object(document, "payload")
+    signed = _member_object(payload, "authorization")
     return Payment(
         version,
         hashlib.sha256(header.encode()).hexdigest(),
@@ -186,7 +186,7 @@ def _document(header: str) -> dict[str, Any]:
     return document
 
 
-def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
+def _member_object(document: dict[str, Any], name: str) -> dict[str, Any]:
     part = document.get(name)
     if not isinstance(part, dict):
         raise malformed("invalid_payload", f"{name} is missing or no object")

@@ -29,10 +29,10 @@ _PRICE_AND_DEMAND = re.compile(
 _DASHBOARD = "https://visualisations.aemo.com.au/aemo/apps/api/report/5MIN"
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the response by host and path. The dashboard accepts POST only."""
     if request.url.startswith(f"{NEMWEB}/"):
-        return nemweb.answer(request.url, now)
+        return nemweb.simulate_nemweb(request.url, now)
     if (month := _PRICE_AND_DEMAND.fullmatch(request.url)) is not None and month[3] in REGIONS:
         return _price_and_demand(date(int(month[1]), int(month[2]), 1), month[3], now)
     if request.url == _DASHBOARD:

@@ -162,7 +162,7 @@ DIRECTORIES: Mapping[str, Directory | rooftop.Directory] = {
 }
 
 
-def answer(url: str, now: int) -> Answer:
+def simulate_nemweb(url: str, now: int) -> Answer:
     """Return a directory, report, bundle or monthly table."""
     if (month := _MONTH.search(url)) is not None:
         return _monthly(url, int(month[1]), int(month[2]), now)

@@ -75,7 +75,7 @@ class _Question(NamedTuple):
     now: int
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Respond to `/api`, by documentType."""
     params = dict(request.params)
     if request.url != f"https://{HOST}/api":

@@ -17,7 +17,7 @@ ARCHIVES = {f"{ARCHIVE}/{report.product.path.partition('/')[0]}": report for rep
 LISTED = {report.product.report: report for report in REPORTS}
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the page, listing, zip or rows at this URL as of `now`; 404 if there is none."""
     url, params = request.url, dict(request.params)
     if url in ARCHIVES and "download" not in params:

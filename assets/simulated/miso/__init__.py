@@ -33,7 +33,7 @@ BORDERS = {code: NEIGHBOURS[code][0] for code in ("AECI", "LGEE", "MHEB", "ONT",
 _FILE = re.compile(rf"{urlsplit(REPORTS).path}/(\d{{4}})(\d\d)(\d\d)_(\w+\.\w+)", re.ASCII)
 
 
-def answer(request: Request, now: int) -> Answer:
+def simulate_response(request: Request, now: int) -> Answer:
     """Return the live response or the report at this URL as of `now`; 404 if there is none."""
     path = urlsplit(request.url).path
     if request.url.startswith(LIVE):
