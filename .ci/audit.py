@@ -1,7 +1,7 @@
-"""What can be told of the dependencies without the network: that what runs is what is locked, unchanged, by hash.
+"""Compare installed packages with the lock files, without the network. List faults and exit with 1 if there are any.
 
-Every line of both lock files has hashes; the image's versions are the tests'; every installed package has the locked
-version; and every installed file has the hash that its own package records. Exit 1 with a line for each that has not.
+Every requirement must have hashes, the image's versions must be those of the tests, every installed package must have
+the locked version, and every installed file the hash that its package records.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LOCKS = ("requirements.lock", "requirements-image.lock")
 OURS = {"emds", "pip", "uv"}
-"""Not locked: the project itself, and what installs and locks."""
+"""The packages that are not locked: the project, and those that install and lock."""
 
 
 def canonical(name: str) -> str:
@@ -25,7 +25,7 @@ def canonical(name: str) -> str:
 
 
 def locked(text: str) -> dict[str, set[str]]:
-    """Name -> the versions that a lock file allows, by Python version and platform."""
+    """Return the versions that a lock file allows for each name."""
     found: dict[str, set[str]] = {}
     for name, version in re.findall(r"^([A-Za-z0-9_.\-]+)(?:\[[^\]]*\])?==([^\s;\\]+)", text, re.MULTILINE):
         found.setdefault(canonical(name), set()).add(version)
@@ -33,15 +33,15 @@ def locked(text: str) -> dict[str, set[str]]:
 
 
 def without_hashes(text: str) -> list[str]:
-    """The requirements of a lock file that no hash follows."""
+    """Return the requirements of a lock file that do not have a hash."""
     blocks = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)
     return [block.split()[0] for block in blocks if "==" in block and "--hash=sha256:" not in block]
 
 
 def changed(distribution: Distribution) -> Iterator[str]:
-    """The files of an installed package that are not as it records them."""
+    """Yield a line for each file of an installed package that differs from its record."""
     for file in distribution.files or ():
-        # Code alone: some packages put their docs into one common folder, over each other's.
+        # Only code counts: some packages overwrite each other's docs in a common folder.
         if file.parts[0] == "docs" or file.suffix not in (".py", ".so"):
             continue
         if file.hash is None or file.hash.mode != "sha256":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what a lock file lists into .venv, each file checked by its hash, and says how far it is.
+# Installs the packages of a lock file into .venv, checks their hashes and shows the progress.
 #   install.sh LOCK STAMP     (PYTHON: another interpreter than python3)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,7 +24,7 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 
 "$python" -m venv .venv
-# Debian's own pip takes a pinned package without its extras for an unpinned one.
+# Debian's pip considers a pinned package without its extras unpinned.
 .venv/bin/python -m pip install --disable-pip-version-check -q --upgrade pip 2>"$log" || { cat "$log" >&2; exit 1; }
 count=$(grep -c '==' "$lock")
 echo "installing up to $count packages of $lock into .venv"

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Installs the system parts that tests need, where it may: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, Java, R,
-# and the npm clients.
-# Elsewhere the tests that need them are skipped loudly.
+# Installs the system parts that tests need, if it runs as root: Chromium, GDAL, QGIS, nginx, PostgreSQL, wrk, jq, Java and
+# R. Tests skip loudly without them. It also installs the npm clients.
 set -u
 cd "$(dirname "$0")/.."
 want=""
@@ -28,8 +27,8 @@ if [ -f tests/node/package.json ] && command -v npm >/dev/null; then
     (cd tests/node && npm install --no-audit --no-fund --loglevel=error && touch node_modules/.done)
   fi
 fi
-# Clients in a small environment each: official ones of MCP's older protocol versions with the libraries of their time, and
-# the newest DuckDB whose `httpfs` extension (DuckDB's own, signed) PyPI has.
+# Each client gets a small environment: official ones for MCP's older protocol versions with libraries of that time, and
+# the newest DuckDB whose signed `httpfs` extension is on PyPI.
 for pinned in "mcp==1.30.0" "mcp==1.13.0 pydantic==2.11.10" "mcp==1.9.4 pydantic==2.11.10" \
   "duckdb==1.5.5 duckdb-extension-httpfs==1.5.5 pytz==2026.6"; do
   client=".venv/clients/${pinned%% *}"
