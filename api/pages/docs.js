@@ -1,6 +1,6 @@
-// The reference page: examples in one language at a time, copying, search, the menu of small screens, and requests with
-// your own key. All of the page can be read without it. A typed key is kept only in memory; a key that the map stored in
-// this browser is used here too. Keys are sent only to this service.
+// Adds examples in one language at a time, copying, search, the menu of small screens, and requests with your own key. The
+// page can be read without it. A typed key is kept only in memory; a key that the map stored in this browser is used here
+// too. Keys are sent only to this service.
 'use strict';
 const root = document.documentElement;
 const all = (what, within = document) => [...within.querySelectorAll(what)];
@@ -17,12 +17,12 @@ let key = keyOfMap();
 function keyOfMap() {
   try {
     return localStorage.getItem('emds-key') ?? '';
-  } catch { // a browser that keeps nothing
+  } catch { // the browser stores nothing
     return '';
   }
 }
 
-// One language for all examples.
+// Shows examples in one language.
 const languages = new Set(all('[data-language]').map((one) => one.dataset.language));
 function speak(chosen) {
   for (const samples of all('.samples')) {
@@ -69,7 +69,7 @@ async function copied(text) {
   }
 }
 
-// Search over operations and schemas.
+// Searches operations and schemas.
 const search = document.getElementById('search');
 const found = document.getElementById('found');
 const entries = all('section[data-words]');
@@ -88,7 +88,7 @@ search.addEventListener('input', () => {
   if (words.length) found.scrollIntoView();
 });
 
-// The menu of small screens.
+// Opens the menu of small screens.
 const menu = document.getElementById('menu');
 const list = document.getElementById('list');
 function open(wanted) {
@@ -103,11 +103,11 @@ document.addEventListener('keydown', (event) => {
   menu.focus();
 });
 
-// What a link leads to is opened.
+// Opens the target of a link.
 function named() {
   try {
     return document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  } catch { // no percent-encoded text
+  } catch { // the encoding is invalid
     return null;
   }
 }
@@ -116,25 +116,25 @@ function unfold() {
   if (!target) return;
   target.hidden = false;
   for (let at = target; at; at = at.parentElement) if (at.tagName === 'DETAILS') at.open = true;
-  // The address of a format or of an older path stands in the entry of its resource.
+  // The URL of a format or of an older path is in the entry of its resource.
   const own = target.closest('section')?.querySelector('details');
   if (own) own.open = true;
   target.scrollIntoView();
 }
 addEventListener('hashchange', unfold);
 unfold();
-document.addEventListener('click', (event) => { // a second click on the same link
+document.addEventListener('click', (event) => { // a second click does not change the hash
   const link = event.target.closest('a[href^="#"]');
   if (link && link.hash === location.hash) unfold();
 });
 
-// Calls with one's own key.
+// Sends your requests.
 document.getElementById('key').value = key;
 document.getElementById('key').addEventListener('input', (event) => {
   key = event.target.value.trim();
   for (const field of all('.try[data-paid] [name=sample]')) sampled(field);
 });
-// Without a key a paid path gives a sample, else it would ask for payment.
+// Without a key, a paid path returns a sample instead of a 402.
 const sampled = (field) => { field.value = key ? '' : 'true'; };
 document.getElementById('own').addEventListener('submit', (event) => { event.preventDefault(); });
 for (const operation of all('details.operation')) {
@@ -207,7 +207,7 @@ function prepare(operation) {
 function indented(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
-  } catch { // cut on its way, or empty: as it came
+  } catch { // incomplete or empty JSON
     return text;
   }
 }

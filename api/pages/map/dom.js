@@ -1,6 +1,6 @@
 // Creates elements without markup strings, so that text stays text.
 
-/** Whether `emds publish` wrote this page, for a host that has files and no API. */
+/** True if `emds publish` wrote this page, for a host that has files and no API. */
 export const isStatic = document.body.classList.contains('static');
 
 const SVG = 'http://www.w3.org/2000/svg';
