@@ -1,2 +1,2 @@
--- Dagster's own database, beside the accounts'.
+-- POSTGRES_DB names the accounts database.
 CREATE DATABASE dagster;
