@@ -131,7 +131,7 @@ _TABLE = (
           "The confirmation e-mail could not be sent, so no key was created. Try again later.",
           title="Confirmation e-mail not sent"),
     _kind("accounts-unavailable", 503,
-          "Keys and payments cannot be checked right now, so paid paths are unavailable. Nothing was counted or "
+          "Keys and payments cannot be checked right now, so paid paths are unavailable. This request was not "
           "charged. Try again later, or add `sample=true`."),
     _kind("damaged-file", 503,
           "A file needed for this response is damaged, so no data is returned. `detail` names the zone and metric; all "

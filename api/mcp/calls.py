@@ -175,7 +175,7 @@ _GET_A_KEY = "send a free API key (get one with POST /v1/keys/signup), or call w
 _DETAILS = {
     offers.UNPAID: f"payment_required: pay with x402, {_GET_A_KEY}",
     offers.CLOSED: f"this service does not accept payments: {_GET_A_KEY}",
-    KINDS["accounts-unavailable"].meaning: "Keys and payments cannot be checked right now. Nothing was counted or "
+    KINDS["accounts-unavailable"].meaning: "Keys and payments cannot be checked right now. This request was not "
     "charged. Try again later, or call without a key to get a sample.",
 }
 """Texts of tools that replace details of REST. A call without a key returns a sample, without a parameter."""

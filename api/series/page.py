@@ -81,15 +81,15 @@ def months_of_window(reader: Reader, plan: ZonePlan) -> Iterator[RowColumns]:
 
 
 @read_again
-def newest(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, bool]:
-    """Return the stored rows of a zone for a sample, ascending, and whether the window has older rows.
+def newest(reader: Reader, catalogue: Catalogue, request: SeriesRequest) -> tuple[RowColumns, int]:
+    """Return the stored rows of a zone for a sample, ascending, and the time from which they are complete.
 
     They are the newest rows, with all rows of each time. Raises StorageError.
     """
     plans = plan_request(reader, catalogue, request)
     parts, ended = read_abreast(reader, plans, [(request.window, None)], "desc", SAMPLE_ROWS + 1)
     chosen = _cut(parts, request, "desc", SAMPLE_ROWS, ended)
-    return chosen.parts[0], chosen.following is not None
+    return chosen.parts[0], _given_down_to(chosen.following) if chosen.following else request.start
 
 
 def page(reader: Reader, plans: tuple[ZonePlan, ...]) -> Page:

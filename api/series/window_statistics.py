@@ -34,8 +34,7 @@ def statistics_of(
     """
     start, (zone,), (stored,) = request.start, request.zones, request.stored
     if request.sample:
-        rows, is_cut = newest(reader, catalogue, request)
-        start = int(rows.ts[0]) if is_cut else start
+        rows, start = newest(reader, catalogue, request)
         found = _gather([rows], request, start, above, below)
     else:
         found = _gather_window(reader, catalogue, request, above, below)

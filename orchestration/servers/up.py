@@ -179,8 +179,12 @@ def _stop(servers: Servers) -> None:
 
 
 def _end_runs(how: str) -> None:
-    """Fail or cancel Dagster's runs in a separate process, since this process never loads Dagster."""
-    subprocess.run([sys.executable, "-m", "orchestration.jobs.ended_runs", how], cwd=ROOT, timeout=120, check=False)
+    """Fail or cancel Dagster's runs in a separate process, since this process never loads Dagster.
+
+    If that takes too long, starting and stopping continue.
+    """
+    with logged("Dagster's runs"):
+        subprocess.run([sys.executable, "-m", "orchestration.jobs.ended_runs", how], cwd=ROOT, timeout=120, check=False)
 
 
 def _wait(servers: Servers, what: str, is_ready: Callable[[], bool]) -> None:

@@ -93,6 +93,13 @@ def test_a_sample_reads_back_no_further_than_its_rows(ask: Any, files_read: list
     assert (body["statistics"]["count"], body["start"]) == (50, START + (DAYS * 24 - 50) * HOUR)
 
 
+def test_a_sample_that_ends_before_its_first_row_has_no_statistics(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expensive, "MOST_WORK", 0)
+    body = ask(f"/v1/price/GB?start={START}&end={START + 169 * DAY}&stats=true&sample=true")  # ends in a gap
+    assert body["statistics"] is None
+    assert START < body["start"] < body["end"]
+
+
 def test_a_page_reads_each_zone_no_further_than_it_reaches(ask: Any, files_read: list[MonthFile]) -> None:
     assert ask(f"{SEVERAL}&interval=1d&limit=60")["count"] == 60
     assert len({file.month for file in files_read}) <= 3, "twenty days of each zone"

@@ -270,7 +270,8 @@ def test_the_signature_is_usdcs_own() -> None:
     r, s, v = payment.signature[2:66], int(payment.signature[66:130], 16), int(payment.signature[130:], 16)
     order = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
     high = f"0x{r}{order - s:064x}{55 - v:02x}"
-    others = (high, "0x" + "00" * 65, f"0x{r}{s:064x}1d", "0x" + "ff" * 65, payment.signature + "00")
+    others = (high, "0x" + "00" * 65, f"0x{r}{s:064x}1d", f"0x{r}{s:064x}{v - 27:02x}", "0x" + "ff" * 65)
+    others = (*others, payment.signature + "00")
     assert not any(is_signed_by_payer(replace(payment, signature=other)) for other in others)
     assert not is_signed_by_payer(replace(payment, value=1001))
     assert not is_signed_by_payer(replace(payment, payer="0x" + "11" * 20))

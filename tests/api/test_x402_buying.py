@@ -163,6 +163,31 @@ def test_an_empty_answer_is_in_no_doubt_where_the_ledger_is_gone(trade: Trade, m
     assert (trade.get(payment).status_code, trade.paid) == (200, PRICE)
 
 
+@pytest.mark.parametrize("lost", ["settled", "replay", "delivered"])
+def test_a_ledger_that_is_lost_after_the_money_moved_denies_no_charge(
+    trade: Trade, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    def gone(*_: Any, **__: Any) -> None:
+        raise AccountsUnavailable("gone")
+
+    payment = trade.payment()
+    with monkeypatch.context() as patch:
+        if lost == "settled":  # the first attempt leaves a doubt, and the second one settles
+            trade.without_node()
+            trade.a.faults["settle"] = trade.b.faults["settle"] = "500"
+        if lost == "delivered":
+            patch.setattr(Ledger, "settled", gone)
+        assert trade.get(payment).status_code == (200 if lost == "replay" else 503)
+    trade.a.faults["settle"] = trade.b.faults["settle"] = ""
+    trade.restart()
+    trade.shift[0] += LIMITS.lease * (lost == "delivered")
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, lost, gone)
+        refused = trade.get(payment)
+    assert refused.json["type"].endswith("/problems/settlement-unknown")
+    assert (refused.status_code, "charged" in refused.json, trade.paid) == (503, False, PRICE)
+
+
 def test_304_and_head_cost_nothing(trade: Trade) -> None:
     payment = trade.payment()
     unchanged = trade.get(payment, **{"If-None-Match": '"tag"'})

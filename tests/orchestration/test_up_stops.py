@@ -112,6 +112,24 @@ def test_a_signal_that_comes_while_a_process_is_forked_is_not_lost(tmp_path: Pat
     assert done.returncode == 0
 
 
+def test_runs_that_cannot_be_ended_in_time_keep_no_server_running(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers = up.Servers(None)
+    code = servers.start("code", [sys.executable, "-c", "import time; time.sleep(600)"]).process
+    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def take_too_long(*_: object, **__: object) -> None:
+        raise subprocess.TimeoutExpired("ended_runs", 120)
+
+    monkeypatch.setattr(subprocess, "run", take_too_long)
+    try:
+        up._stop(servers)
+        assert code.poll() is not None
+    finally:
+        code.kill()
+        for number, handler in held.items():
+            signal.signal(number, handler)
+
+
 def test_a_fill_that_fails_ends_all(tmp_path: Path) -> None:
     failing = PROGRAM.replace('"-c", ""]', '"-c", "raise SystemExit(3)"]')
     argv = [sys.executable, "-c", failing, SERVER, str(free_port()), str(free_port()), str(tmp_path)]

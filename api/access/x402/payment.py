@@ -43,7 +43,8 @@ _TRANSFER_FIELDS = "address from,address to,uint256 value,uint256 validAfter,uin
 _TRANSFER_TYPE = f"TransferWithAuthorization({_TRANSFER_FIELDS})"
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 _PLAIN_BYTES = 65
-_RECOVERY = {0: 0, 1: 1, 27: 0, 28: 1}
+_RECOVERY = {27: 0, 28: 1}
+"""USDC reverts a transfer with any other v, after a facilitator may have accepted it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,12 @@ class X402ResourceServer:
         if entry and entry.state in ("claimed", "settling") and entry.updated <= self._now - self._limits.lease:
             self._ledger.expire(self._now, self._limits.lease, self._limits.replay)
             entry = self._ledger.find(terms)
-        return refusal if entry is None or entry.state == "released" else self._again(entry, payment, terms, call)
+        if entry is None or entry.state == "released":
+            return refusal
+        try:
+            return self._again(entry, payment, terms, call)
+        except AccountsUnavailable as fault:
+            return _in_doubt(fault)
 
     def reconcile(self) -> None:
         """Free the rows of dead workers and look up unknown outcomes on the chain."""
@@ -139,8 +144,7 @@ class X402ResourceServer:
                     refusal = self._refuse_unfunded(payment, call)
                 self._ledger.released(entry, self._now)
             except AccountsUnavailable as fault:  # a settling row becomes unknown with its lease, another free
-                _LOG.error("the ledger does not answer during a settlement: %s", fault)
-                refusal = offers.UNKNOWN if costs else refusal
+                refusal = _in_doubt(fault) if costs else refusal
             finally:
                 self._places.release()
             return refusal or _PRIVATE
@@ -250,7 +254,10 @@ class X402ResourceServer:
         """Deliver a response that was paid for already."""
         if answer.status != 200 or not answer.rows:
             return _PRIVATE
-        delivered = self._ledger.delivered(entry, self._now, answer)
+        try:
+            delivered = self._ledger.delivered(entry, self._now, answer)
+        except AccountsUnavailable as fault:
+            return _in_doubt(fault)
         return (*receipt, *_PRIVATE) if delivered else offers.BUSY
 
     # Time and the chain
@@ -285,3 +292,9 @@ class X402ResourceServer:
         asset, pay_to, amount = offers.USDC, self._settings.pay_to.lower(), payment.value
         signed = (offers.NETWORK, payment.payer, payment.nonce, payment.version, asset, pay_to, amount)
         return PaymentTerms(*signed, payment.valid_before, call.path, call.fingerprint, payment.hash)
+
+
+def _in_doubt(fault: AccountsUnavailable) -> Problem:
+    """Log that the ledger failed after a payment may have moved money, and return the 503 that says so."""
+    _LOG.error("the ledger does not respond during a payment: %s", fault)
+    return offers.UNKNOWN
