@@ -38,15 +38,6 @@ import json, sys
 from orchestration.cli import main
 sys.exit(max(main(verb) for verb in json.loads(sys.argv[1])))
 """
-SOON = """
-import sys
-
-if sys.orig_argv[1].endswith("/dagster-daemon"):
-    from dagster._daemon import controller
-
-    controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 3
-"""
-"""What the daemon's Python imports at its start: it looks at backfills every few seconds in place of every thirty."""
 
 
 @dataclass
@@ -109,9 +100,6 @@ class Parts:
         besides = {"EMDS_NOW": now, "EMDS_START_DATE": since, "AWS_REGION": CREDENTIALS["AWS_REGION"]}
         self.engine = Engine(folder, folder / "daemon", besides)
         self._common = self._environ(besides)
-        soon = folder / "soon" / "sitecustomize.py"
-        soon.parent.mkdir()
-        soon.write_text(SOON)
         store = (sys.executable, "-m", "tests.stand_ins.object_store", str(folder / "objects"), str(self.store_port))
         self.store = Server(store, dict(os.environ), folder / "store.log")
         self.replicas: list[Server] = []
@@ -142,9 +130,8 @@ class Parts:
 
     def environ(self, name: str, **more: str) -> dict[str, str]:
         """Of one part, whose disk is its own; the engine is there for the daemon alone."""
-        daemon = {"DOCKER_HOST": self.engine.address, "PYTHONPATH": str(self.folder / "soon")}
-        local = {"EMDS_LOCAL_DIR": str(self.folder / name)}
-        return self._common | local | (daemon if name == "daemon" else {}) | more
+        engine = {"DOCKER_HOST": self.engine.address} if name == "daemon" else {}
+        return self._common | {"EMDS_LOCAL_DIR": str(self.folder / name)} | engine | more
 
     def emds(self, *verbs: Sequence[str], **more: str) -> None:
         """Verbs one after the other in one process, to their end. Raises RuntimeError where one fails."""

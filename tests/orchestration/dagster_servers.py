@@ -24,15 +24,6 @@ from orchestration.servers import dagster_home, up
 from tests.stand_ins.ports import free_port
 
 SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
-DAEMON = """
-import sys
-from dagster._daemon import controller
-from dagster._daemon.cli import main
-controller.DEFAULT_DAEMON_INTERVAL_SECONDS = 2
-sys.argv[0] = "dagster-daemon"
-main()
-"""
-"""Dagster's daemon, which looks at backfills every two seconds in place of every thirty; no setting says so."""
 ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
 """The states in which a backfill stays."""
 
@@ -146,7 +137,6 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         instance.dispose()
         patch.setenv("DAGSTER_CODE_HOST", "127.0.0.1")
         commands = up.dagster_commands(code_port, port)
-        commands["daemon"][:1] = [sys.executable, "-c", DAEMON]
     file = home / "dagster" / "dagster.yaml"
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join((configuration or {}).get(line.partition(":")[0], line) for line in lines))
