@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from tests.bench.idle import ROOT, memory_mb, tree
 
 _SUBREAPER = 36
-"""PR_SET_CHILD_SUBREAPER: workers whose parent ended become ours, so that their CPU is counted."""
+"""PR_SET_CHILD_SUBREAPER: this process adopts workers whose parent ended, so that their CPU is counted."""
 NOW = "2026-11-20T12:00:00Z"
 
 

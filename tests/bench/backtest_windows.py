@@ -1,10 +1,10 @@
-"""How good windows by an operator's forecast were: what the best block cost in the end, against perfect foresight.
+"""Compare what the best block by an operator's forecast cost in the end with perfect foresight.
 
     python -m tests.bench.backtest_windows EMDS_HOME [HOURS]
 
-Each vintage that is held is asked for its best block of HOURS (3), as `/v1/windows` would have been when it came: the
-lowest, of `wind_solar` the highest. The block's realised mean is compared with the best and with the average of all
-blocks of the same horizon.
+Each stored vintage gives its best block of HOURS (3), as `/v1/windows` would have done when it arrived: the lowest, or
+the highest for `wind_solar`. The block's realised mean is compared with the best and with the average of all blocks of
+the same horizon.
 """
 
 from __future__ import annotations

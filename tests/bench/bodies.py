@@ -1,4 +1,4 @@
-"""Bodies to parse, in the publishers' wire formats: as long as real ones, with figures of no meaning."""
+"""Generate bodies to parse in the publishers' wire formats: as long as real ones, with meaningless values."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def bodies() -> list[Body]:
 
 
 def _figure(i: int) -> float:
-    """Some figure with decimals."""
+    """Return an arbitrary value with decimals."""
     return round(40 + i * 7919 % 1000 / 7, 2)
 
 

@@ -2,7 +2,7 @@
 
     python -m tests.bench.cpu_per_answer [SECONDS]
 
-Each server has one worker over one year of all series, and four connections; the figure is the processes' own CPU
+Each server has one worker over one year of all series, and four connections. The result is the processes' own CPU
 seconds divided by the number of responses. The servers are emds, whose calls are all keyed and counted; a bare Flask
 route that returns a day's bytes, under the same gunicorn; FastAPI + DuckDB and Datasette over the same rows.
 """

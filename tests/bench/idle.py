@@ -1,4 +1,4 @@
-"""What `emds up` costs while nobody asks anything: CPU, memory, processes, and how fast its storage grows.
+"""Measure what `emds up` costs without requests: CPU, memory, processes, and how fast its storage grows.
 
     python -m tests.bench.idle [MINUTES]
 
@@ -68,7 +68,7 @@ def main(minutes: float = 5) -> None:
             for line in process.stdout or ():
                 if "Ctrl-C stops everything" in line:
                     break
-            time.sleep(60)  # all is loaded, first runs are under way or none are
+            time.sleep(60)  # all is loaded; first runs are in progress, or there are none
             watch(process.pid, home, minutes * 60)
         finally:
             process.send_signal(signal.SIGINT)

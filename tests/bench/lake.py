@@ -70,11 +70,11 @@ class Files(BaseHTTPRequestHandler):
         super().__init__(*rest)
 
     def do_HEAD(self) -> None:
-        """The head alone."""
+        """Send only the headers."""
         self.do_GET()
 
     def do_GET(self) -> None:
-        """The file, or the range of it that is asked for."""
+        """Send the file, or the requested range of it."""
         body = self.bodies.get(self.path, self.other)
         first, _, last = self.headers.get("Range", "bytes=0-").partition("=")[2].partition("-")
         part = body[int(first) : int(last or len(body)) + 1]

@@ -1,7 +1,9 @@
-"""Ten years of monthly means in one call: CPU milliseconds of the whole answer, from the mart and from rows.
+"""Measure ten years of monthly means in one call: CPU milliseconds per response, from the mart and from rows.
 
-Usage: python -m tests.bench.long_means. A warehouse of one zone with ten years of quarter-hourly prices is made in a
-temporary folder. Each figure is the median of nine calls by the WSGI application, each with empty caches.
+    python -m tests.bench.long_means
+
+Creates a warehouse of one zone with ten years of quarter-hourly prices in a temporary folder. Each result is the median
+of nine calls by the WSGI application, each with empty caches.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def fill(storage: Folder) -> None:
 
 
 def measured(home: Path, interval: str) -> tuple[float, int]:
-    """CPU milliseconds of one answer with empty caches, the median, and its rows."""
+    """Return the median CPU milliseconds of one response with empty caches, and its rows."""
     path = f"/v1/price/{ZONE}?start={YEARS[0]}-01-01&end={YEARS[-1] + 1}-01-01&interval={interval}&limit=5000"
     spent: list[float] = []
     answer = dict[str, Any]()

@@ -1,10 +1,10 @@
-"""Our parsers against entsoe-py, gridstatus and NEMOSIS on the same bytes, in one run.
+"""Compare the parsers of emds with entsoe-py, gridstatus and NEMOSIS on the same bytes, in one run.
 
     python -m tests.bench.parsing
 
-The peers live in an environment of their own, `.venv-bench`, made here on first use. Budgets: 25 times
-entsoe-py, 3 times the others, in CPU seconds, so that a busy machine gives the same. Exit 1 where one is missed, or
-the two sides do not find the same readings.
+The peers have their own environment, `.venv-bench`, created here on first use. Budgets: 25 times entsoe-py, 3 times the
+others, in CPU seconds, so that a busy machine gives the same. The exit code is 1 if a budget is missed, or if the two
+sides do not find the same values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SECONDS, RUNS = 1.0, 5
 
 
 def peers() -> Path:
-    """The peers' Python, installed on first use. Raises CalledProcessError where they cannot be had."""
+    """Return the peers' Python, installed on first use. Raises CalledProcessError if the installation fails."""
     if not PYTHON.exists():
         venv.create(PYTHON.parents[1], with_pip=True)
     have = subprocess.run([PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True).stdout.lower()

@@ -1,6 +1,7 @@
-"""The servers that ours is compared with: FastAPI + DuckDB and Datasette, holding all rows of the same warehouse.
+"""Serve the same warehouse with the peers that emds is compared with: FastAPI + DuckDB and Datasette.
 
-Each is written and indexed as its documentation shows. They live in an environment of their own, `.venv-bench/http`.
+Each is written and indexed as its documentation shows, with all rows. They have their own environment,
+`.venv-bench/http`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Peer:
     command: list[str]
     base: str
     path: Callable[[str], str]
-    """Its path for a path of ours, `/v1/price/GB?start=..&end=..&limit=..`."""
+    """Its path for a path of emds, `/v1/price/GB?start=..&end=..&limit=..`."""
     environ: dict[str, str] = field(default_factory=dict)
     folder: Path = _FOLDER
 

@@ -1,4 +1,6 @@
-"""Questions that nobody asked before: random zones, metrics and windows over the years of `tests.bench.decade`."""
+"""Generate requests that were never made before: random zones, metrics and windows over the years of
+`tests.bench.decade`.
+"""
 
 from __future__ import annotations
 

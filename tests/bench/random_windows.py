@@ -1,12 +1,12 @@
-"""Requests/s on questions that nobody asked before: random zones, metrics and windows over ten years of history.
+"""Measure requests/s on new requests: random zones, metrics and windows over ten years of history.
 
     python -m tests.bench.random_windows
 
-16 connections, each request with the next of a thousand keys, so that every answer is counted. `warm series`: random
-windows over one series whose months are in memory. `all series`: random windows over all; each question is asked once.
+16 connections send each request with the next of a thousand keys, so that every response is counted. `warm series`:
+random windows over one series whose months are in memory. `all series`: random windows over all, each requested once.
 `asked again`: the same list a second time. `all zones`: a day of all 25 in one call, against a day of one. The
-yardstick is a bare Flask route under the same gunicorn that returns as many bytes. One worker; each server on a core
-and wrk on the other. Prints a table in Markdown. Exit 1 where a budget is missed.
+yardstick is a bare Flask route under the same gunicorn that returns as many bytes. One worker; each server runs on one
+core and wrk on the other. Prints a table in Markdown. The exit code is 1 if a budget is missed.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def over_ten_years() -> tuple[list[Figure], float]:
 
 @contextmanager
 def _served() -> Iterator[tuple[Any, Any, Any]]:
-    """`wrk.run` of our service with keys, `wrk.run` of the bare route's `/day` and `/long`, and our process."""
+    """Return `wrk.run` of emds with keys, `wrk.run` of the bare route's `/day` and `/long`, and the process of emds."""
     home, port, bare_port = warehouse(YEARS), free_port(), free_port()
     base, bare = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{bare_port}"
     command, environ = ours(home, port)

@@ -1,4 +1,4 @@
-"""The servers that the HTTP benchmarks ask: started, waited for, ended; and keys for ours."""
+"""Start, await and end the servers of the HTTP benchmarks, and create keys for emds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_795_176_000
 """The present of the benchmarks' made-up warehouses."""
 KEYS = 1000
-"""Each is good for 500 answers: all runs together use up none."""
+"""Each is good for 500 responses: all runs together stay below the quota."""
 
 
 def on_core(number: int) -> list[str]:
@@ -36,7 +36,7 @@ def on_core(number: int) -> list[str]:
 def running(
     command: list[str], environ: dict[str, str], url: str, folder: Path = ROOT
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A server, from the moment at which it answers `url`. Raises RuntimeError where it ends before."""
+    """Yield a server once it responds at `url`. Raises RuntimeError if it ends before."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(command, cwd=folder, env=os.environ | environ, stdout=subprocess.DEVNULL, stderr=log)
         try:
@@ -79,7 +79,7 @@ def ours(home: Path, port: int, workers: int = 1) -> tuple[list[str], dict[str, 
 
 
 def keys(home: Path, holder: str = "reader") -> list[str]:
-    """Headers with keys, as many as no run uses up; one that asks again names another holder."""
+    """Return headers with more keys than a run uses up; a repeated call names another holder."""
     accounts = Keys(Database(f"sqlite:///{home / 'accounts.sqlite'}"))
     secrets = [
         sign_ups.sign_up(accounts.database, f"{holder}{i}@example.org", "bench", int(time.time()))[0]
@@ -90,7 +90,7 @@ def keys(home: Path, holder: str = "reader") -> list[str]:
 
 
 def fetch(url: str, header: str = "") -> tuple[bytes, str]:
-    """Body and ETag of one answer."""
+    """Return the body and ETag of one response."""
     name, _, value = header.partition(": ")
     request = urllib.request.Request(url, headers={name: value} if header else {})
     with urllib.request.urlopen(request, timeout=30) as answer:

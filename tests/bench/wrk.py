@@ -39,13 +39,13 @@ end
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Requests/s, and milliseconds to the middle answer and to the slowest in a hundred."""
+    """Requests/s, and the median and 99th percentile of response times in milliseconds."""
 
     rate: float
     p50: float
     p99: float
     count: int
-    """Answers."""
+    """Responses."""
 
 
 def run(
@@ -56,10 +56,10 @@ def run(
     before: Sequence[str] = (),
     paths: Sequence[str] = (),
 ) -> Speed:
-    """Asks on and on, each time with the next of `headers` ("Name: value") and of `paths`, over and over.
+    """Send requests continuously, each with the next of `headers` ("Name: value") and of `paths`, in rotation.
 
-    `before` is what wrk is started with, `tests.bench.servers.on_core`'s for one. Raises RuntimeError for any status
-    but 200.
+    `before` is the command that starts wrk, for example that of `tests.bench.servers.on_core`. Raises RuntimeError for
+    any status but 200.
     """
     with tempfile.TemporaryDirectory() as folder:
         script, lines, places = Path(folder, "ask.lua"), Path(folder, "headers"), Path(folder, "paths")

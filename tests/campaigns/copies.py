@@ -53,9 +53,9 @@ class FolderCopy:
 
 @dataclass(frozen=True)
 class BucketCopy:
-    """A copy in a bucket of a server of this process, over the objects of a folder.
+    """A copy in a bucket served by this process, over the objects of a folder.
 
-    The server starts when it is first asked; a process in which it runs, or in which a client was opened, may not fork.
+    The server starts at first use. A process that runs it, or that has opened a client, must not fork.
     """
 
     folder: Path

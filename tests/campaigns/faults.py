@@ -1,9 +1,11 @@
-"""`make faults` (`python -m tests.campaigns.faults [SECONDS [SEED [folder|bucket [KIND...]]]]`): random faults in turn.
+"""Run random faults in turn, each on its own copy: `make faults` runs all kinds over folders for an hour by default.
 
-Each is on a copy of its own: by default an hour of all kinds over folders. After it the pipeline runs once over the
-harmed copy, then the copy is repaired, rebuilt from kept bytes and ingested anew. **lost**: rows served before and no
-more. **wrong**: rows served, at either moment, that are not true, while the run reported nothing. **stale**: zones that
-the fault does not concern and whose documents were not renewed. Exit code 1: a bad case.
+    python -m tests.campaigns.faults [SECONDS [SEED [folder|bucket [KIND...]]]]
+
+After each fault the pipeline runs once over the harmed copy; then the copy is repaired, rebuilt from the raw archive
+and ingested anew. **lost** counts rows that are no longer served. **wrong** counts rows served at either moment that
+are not true, although the run reported nothing. **stale** counts zones that the fault does not concern and whose
+documents were not renewed. The exit code is 1 after a bad case.
 """
 
 from __future__ import annotations
@@ -58,9 +60,9 @@ def counts(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def run(folder: Path, seconds: float, seed: int, place: str = "folder", only: Collection[str] = ()) -> list[Verdict]:
-    """Every kind, or `only` these, at least once, then in turn until the time is up.
+    """Run every kind, or those in `only`, at least once, then in turn until the time is up.
 
-    Over a bucket in a process of its own alone: one that has ever opened a client cannot fork the cases.
+    Over a bucket it needs its own process, because a process that has opened a client cannot fork the cases.
     """
     kinds = {kind: fault for kind, fault in KINDS[place].items() if not only or kind in only}
     truth, verdicts = built(folder), list[Verdict]()

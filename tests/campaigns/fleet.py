@@ -1,7 +1,7 @@
-"""compose's fleet as processes of this machine, by its command lines and environment: started, killed, again.
+"""Run compose's fleet as local processes with its command lines and environment, and kill and restart them.
 
-A part that ends is started again by this module, as by `restart: unless-stopped`; a run by Dagster's retries.
-Runs are containers of a stand-in of the engine, which Dagster's Docker launcher asks.
+This module restarts a part that ends, as `restart: unless-stopped` does; Dagster's retries restart a run. Runs are
+containers of a simulated engine, which Dagster's Docker launcher calls.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ EMDS = (sys.executable, "-m", "orchestration.cli")
 SERVICES: dict[str, Any] = model(FLEET)["services"]
 CODE = "code"
 DOWN_S = 2.0
-"""So long a part is away before it is started again."""
+"""The delay before a part is started again."""
 REPLICAS = int(SERVICES["replica"]["deploy"]["replicas"])
 _VERBS = """
 import json, sys
@@ -87,7 +87,7 @@ class Parts:
     """Database, store, Dagster's servers and replicas, in the order in which each finds what it needs."""
 
     def __init__(self, folder: Path, now: str, since: str) -> None:
-        """`now`: the instant at which the publishers stand still; `since`: the first market day of partitions."""
+        """Take `now`, the fixed time of the publishers, and `since`, the first market day of partitions."""
         self.folder = folder
         self.postgres = Postgres()
         self.postgres.create("accounts")
@@ -129,7 +129,7 @@ class Parts:
         return own | given | CREDENTIALS | here | besides | away | {"WEB_CONCURRENCY": "1"}
 
     def environ(self, name: str, **more: str) -> dict[str, str]:
-        """Of one part, whose disk is its own; the engine is there for the daemon alone."""
+        """Return the environment of one part, which has its own disk; only the daemon reaches the engine."""
         engine = {"DOCKER_HOST": self.engine.address} if name == "daemon" else {}
         return self._common | {"EMDS_LOCAL_DIR": str(self.folder / name)} | engine | more
 

@@ -1,4 +1,5 @@
-"""The faults of the campaign: each harms a copy, runs the pipeline over it, and says what it did and whom it may cost.
+"""Define the campaign's faults: each harms a copy, runs the pipeline over it, and reports what it did and its possible
+cost.
 
 A fault takes a copy and a source of chance. Processes that ingest are forked before a copy's server or client is used.
 """
@@ -55,7 +56,7 @@ def reported(copy: Copy, pipeline: PipelineContext | None = None) -> bool:
 
 
 def zones_of(key: str) -> frozenset[str]:
-    """The zones that a key's loss may cost: that of a month file or document, those of a kept body's feed."""
+    """Return the zones that a key's loss may cost: those of a monthly file or document, or of a raw response's feed."""
     first, *rest = key.split("/")
     if first in ("series", "history"):
         return frozenset([next(part for part in rest if "zone=" in part).removeprefix("zone=")])
@@ -123,7 +124,7 @@ def clock(copy: Copy, chance: random.Random) -> Harm:
 
 @dataclass(frozen=True)
 class Hostile:
-    """A session whose answers for one feed are harmed."""
+    """A session whose responses for one feed are harmed."""
 
     session: Fetcher
     feed: str
@@ -135,7 +136,7 @@ class Hostile:
 
 
 def publisher(copy: Copy, chance: random.Random) -> Harm:
-    """One feed's answers are cut, empty, garbage, of another year or an error page; or the request itself breaks."""
+    """Cut, empty or garble one feed's responses, send another year or an error page, or break the request itself."""
     name = chance.choice(FEEDS)
     share = chance.random()
 
@@ -159,7 +160,7 @@ def publisher(copy: Copy, chance: random.Random) -> Harm:
     return Harm(f"{name}: answers {kind}", reported=reported(copy, hostile))
 
 
-# Of a folder alone
+# Only for a folder
 
 
 def kill_at_operation(copy: FolderCopy, chance: random.Random) -> Harm:
@@ -184,7 +185,7 @@ def kill_at_operation(copy: FolderCopy, chance: random.Random) -> Harm:
 
 
 class Refusing(Folder):
-    """A folder of which one file cannot be read, as with foreign rights or a bad sector. Works for root too."""
+    """A folder with one unreadable file, as with foreign rights or a bad sector. Works for root too."""
 
     def __init__(self, root: Path, key: str, number: int) -> None:
         super().__init__(root)
@@ -218,7 +219,7 @@ def full_disk(copy: FolderCopy, chance: random.Random) -> Harm:
     return Harm(f"no file beyond {most} bytes", reported=status == 0)
 
 
-# Of a bucket alone
+# Only for a bucket
 
 
 @dataclass(frozen=True)
@@ -266,13 +267,13 @@ class Writer:
 
 
 def kill_at_request(copy: BucketCopy, chance: random.Random) -> Harm:
-    """SIGKILL before a random request of an ingest is forwarded, or before its answer comes back."""
+    """Send SIGKILL before a random request of an ingest is forwarded, or before its response returns."""
     what = Writer.forked(copy).killed(chance)
     return Harm(what, reported=reported(copy))
 
 
 def two_writers(copy: BucketCopy, chance: random.Random) -> Harm:
-    """Two ingests of one warehouse at once, of which one is killed; the other's report counts."""
+    """Run two ingests of one warehouse at once and kill one; the other's report counts."""
     victim, other = Writer.forked(copy), Writer.forked(copy)
     what = victim.killed(chance, lambda: other.start(copy.server))
     code = other.ended()

@@ -68,7 +68,7 @@ class Truth:
     after: Served
 
     def lost(self, rows: Served) -> int:
-        """Rows that were served before and are no more."""
+        """Return the rows that were served before and are no longer served."""
         return len(self.before.keys() - rows.keys())
 
     def wrong(self, rows: Served) -> int:
@@ -99,7 +99,7 @@ def served(pipeline: PipelineContext) -> tuple[Served, list[str]]:
 
 
 def with_documents(truth: Truth) -> set[str]:
-    """The zones that have figures."""
+    """Return the zones that have values."""
     return {zone for zone, *_ in truth.before}
 
 

@@ -1,4 +1,4 @@
-"""ENTSO-E's outage from 30 August to 9 September 2026, over simulated publishers: who fills which series meanwhile."""
+"""Check which feeds fill each series during ENTSO-E's outage of 30 August to 9 September 2026 (simulated publishers)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def pipeline(home: Path, away: Iterable[str]) -> PipelineContext:
 
 
 def ingest(context: PipelineContext, names: Iterable[str]) -> set[str]:
-    """Asks these feeds for the days of the outage; which of them failed."""
+    """Fetch the days of the outage from these feeds and return the feeds that failed."""
     failed = set()
     for name in names:
         feed = feeds()[name]

@@ -27,7 +27,7 @@ def test_no_fault_loses_a_row_serves_a_wrong_one_or_stops_another_zone(
         "EMDS_SIMULATED_FAULTS",
         "EMDS_REDISTRIBUTABLE_SOURCES",
     ):
-        monkeypatch.setenv(name, os.environ.get(name, ""))  # put back afterwards, whatever the campaign sets
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # restored afterwards, whatever the campaign sets
     verdicts = run(tmp_path, seconds=0, seed=1)
     assert {verdict.kind for verdict in verdicts} == set(KINDS["folder"])
     assert all(verdict.good for verdict in verdicts), "\n".join(counts(verdicts))

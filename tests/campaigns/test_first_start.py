@@ -37,7 +37,7 @@ SOURCES = ("elexon", "energy_charts", "neso")
 STEP_WITHIN_S = 300.0
 """A start reaches its step within this time; one that waits for a slot of a dead run never does."""
 FILL_ENDS_WITHIN_S, ALL_END_WITHIN_S = up.STOP_WITHIN_S + 10.0, 120.0
-"""What a signal to `emds up` may take: during the fill, and once Dagster runs, whose runs end by themselves."""
+"""Time that a signal to `emds up` may take: during the fill, and once Dagster runs, whose runs end unaided."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def has_file(pattern: str) -> Reached:
 
 
 def runs_a_job(condition: str) -> Reached:
-    """A run in the fill's process is under way."""
+    """Return whether a run in the fill's process is in progress."""
     query = f"SELECT run_id FROM runs WHERE status = 'STARTED' AND {condition}"
     return lambda start: {run for (run,) in start.rows("runs.db", query)} - start.before
 

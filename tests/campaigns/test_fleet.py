@@ -45,10 +45,10 @@ pytestmark = [
     pytest.mark.skipif(program() is None, reason="nginx IS NOT INSTALLED: the fleet is not tested here"),
 ]
 SECONDS, DAYS = float(os.environ.get("FLEET_SECONDS", "20")), int(os.environ.get("FLEET_DAYS", "10"))
-"""At least so long, and longer until each part was killed once; so many past days are brought in meanwhile."""
+"""Minimum duration, extended until each part was killed once; and the number of past days to backfill meanwhile."""
 KILLS = ("worker", "replica", "store", "database", "daemon", "code", "webserver")
 OLD, NEW = "elexon", "neso"
-"""Publishers: the one whose past is brought in, the one that is asked for new days."""
+"""Publishers: the one to backfill, and the one to fetch new days from."""
 KEYS, SPENT, QUOTA = 60, 2, 20
 """Of the keys the first two have a quota that is used up."""
 GRACE_S = 5.0
@@ -73,7 +73,7 @@ class Kill:
 
 
 def wait(done: Callable[[], Any], seconds: float = 240) -> Any:
-    """The first true answer of `done`, which may find Dagster away. Raises TimeoutError."""
+    """Return the first true result of `done`, which may find Dagster unavailable. Raises TimeoutError."""
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         with suppress(OSError, HTTPException, AssertionError, psycopg.Error):
@@ -123,7 +123,7 @@ class Fleet:
         return min((d["lastHeartbeatTime"] or 0.0 for d in known if d["daemonType"] in wanted), default=0.0)
 
     def plans(self) -> bool:
-        """Whether a code server answers what a run would do."""
+        """Return whether a code server reports what a run would do."""
         answered = self.dagster.ask(PLAN, s={"pipelineName": "nyiso_every_30m", **SELECTOR})
         return bool(answered["executionPlanOrError"]["__typename"] == "ExecutionPlan")
 
@@ -132,7 +132,7 @@ class Fleet:
         return True
 
     def at_rest(self) -> bool:
-        """Whether no run is to come or under way."""
+        """Return whether no run is queued or in progress."""
         ended = all(self.dagster.backfill_status(each) in ENDED for each in self.backfills)
         return ended and not self.runs("QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING")
 
@@ -174,10 +174,10 @@ class Fleet:
         return kill
 
     def _kill_worker(self, kill: Kill) -> Callable[[], bool]:
-        """The process of a run under way; back once Dagster has the run that goes on with its work in the queue.
+        """Kill the process of a current run; return once Dagster has queued the run that continues its work.
 
-        Dagster gives up a run whose backfill its daemon has ended in between, and says so: its days are asked for again
-        at the end, as an operator would.
+        Dagster gives up a run whose backfill its daemon has ended in between, and reports it. Its days are requested
+        again at the end, as an operator would.
         """
         wait(lambda: self.backfill(NEW, days_between(self.day(2), self.today)))
         killed, process = wait(self._under_way)
@@ -196,7 +196,7 @@ class Fleet:
         for run in self.runs("STARTED"):
             entries = [entry for event in self.events(run["id"]) for entry in event.get("metadataEntries", ())]
             processes = [int(entry["text"]) for entry in entries if entry["label"] == "pid"]
-            tags = run["tags"]  # a run of `live` is not tried again: the next asks for its days
+            tags = run["tags"]  # a run of `live` is not retried: the next run fetches its days
             if processes and tags.get("dagster/max_retries") != "0" and "dagster/parent_run_id" not in tags:
                 with suppress(ProcessLookupError):
                     os.kill(processes[-1], 0)
@@ -269,7 +269,7 @@ def test_a_fleet_whose_parts_are_killed_loses_doubles_and_charges_nothing_wrongl
 
 
 def settle(fleet: Fleet, old_days: Sequence[str]) -> None:
-    """Waits for what is under way; asks again for days that no run has done, as an operator would."""
+    """Wait for the work in progress; request again the days that no run has done, as an operator would."""
     wait(fleet.at_rest, 900)
     newest = days_between(fleet.day(2), fleet.today)
     for source, span in ((OLD, old_days), (OLD, newest), (NEW, newest)):
@@ -316,10 +316,10 @@ def in_restart(done: Done, kills: Sequence[Kill]) -> bool:
 
 
 def counts_every_answer(fleet: Fleet, callers: Callers, kills: Sequence[Kill], folder: Path) -> None:
-    """Each key's count against its answers.
+    """Compare each key's count with its responses.
 
-    Counted without an answer are at most the calls under way at a kill: what nginx sent to a second replica, and where
-    the database was killed what its statement was sent again for.
+    At most the calls in progress at a kill are counted without a response: those that nginx sent to a second replica,
+    and those whose statement was repeated after the database was killed.
     """
     with psycopg.connect(fleet.parts.accounts_url.replace("+psycopg", "")) as connection:
         found = connection.execute(

@@ -1,6 +1,6 @@
-"""Who asks the fleet through nginx: callers of documents and windows, whose answers are tallied, and a follower.
+"""Call the fleet through nginx: clients of documents and windows, whose responses are tallied, and a follower.
 
-A call is due at its instant whether the one before was answered or not, and its time counts from then.
+A call is due at its time whether or not the previous call has ended, and its duration counts from then.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PATIENCE_S = 45.0
 OF_ESTIMATES = "carbon", "&basis=estimate"
 """The path of estimates, which `/v1/changes` names `carbon_estimate`."""
 RATE, THREADS = 10.0, 32
-"""Calls a second, and how many may be under way."""
+"""Calls per second, and the maximum number of calls in progress."""
 SHARES = {"free": 40, "document": 15, "window": 30, "unchanged": 11, "unknown": 2, "spent": 10}
 EXPECTED = {
     "free": (200,),
@@ -40,7 +40,7 @@ EXPECTED = {
     "unknown": (404,),
     "spent": (200, 429),
 }
-"""The right answers to each kind of call. `spent`: by a key with a small quota."""
+"""The right responses to each kind of call. `spent`: by a key with a small quota."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,9 @@ class Done:
 
 @dataclass
 class Callers:
-    """Threads that ask one address with many keys; by key, the calls that cost and those whose end nobody knows.
+    """Threads that call one URL with many keys; they count, by key, the charged calls and those of unknown outcome.
 
-    `spent`: the numbers of keys with a small quota; `span`: whole days of which there are rows.
+    `spent`: the numbers of keys with a small quota; `span`: complete days that have rows.
     """
 
     url: str
@@ -70,7 +70,7 @@ class Callers:
     cost: Counter[int] = field(default_factory=Counter)
     open: Counter[int] = field(default_factory=Counter)
     tags: dict[str, str] = field(default_factory=dict)
-    """The newest ETag of each path, whoever got it."""
+    """The newest ETag of each path, from any thread."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
@@ -88,7 +88,7 @@ class Callers:
                 thread.join()
 
     def errors(self) -> list[Done]:
-        """The calls that got no answer of those that are right."""
+        """Return the calls that got none of the right responses."""
         return [done for done in self.calls if done.status not in EXPECTED[done.kind]]
 
     def _work(self, number: int, begun: float, ended: threading.Event) -> None:
@@ -142,7 +142,9 @@ def answers(url: str) -> bool:
 
 @dataclass
 class Follower:
-    """Holds rows by HTTP alone: each entry of `/v1/changes` has its span read again. Forecasts are left out."""
+    """A copy of rows kept by HTTP only: it reads the range of each entry of `/v1/changes` again. Forecasts are left
+    out.
+    """
 
     url: str
     key: str
@@ -155,12 +157,12 @@ class Follower:
             return json.load(answer)
 
     def asks(self) -> bool:
-        """Whether a window is answered that no worker holds yet. Raises OSError."""
+        """Return whether the service responds to a window that no worker has cached. Raises OSError."""
         start = instant(NOW) - 5 * DAY + int(time.time()) % HOUR
         return bool(self.get(f"/v1/{SERIES[0]}/GB?start={start}&end={start + 3600}")["data"])
 
     def follow(self) -> None:
-        """As far as the log goes. Raises OSError where the service is away."""
+        """Follow the log to its end. Raises OSError if the service is unavailable."""
         more = True
         while more:
             page = self.get(f"/v1/changes?zone=GB&limit=5{f'&since={self.cursor}' if self.cursor else ''}")

@@ -28,7 +28,7 @@ import requests
 
 DAY = "2026-03-03"
 SECONDS, RUNS = 1.5, 3
-"""At least so many runs, and so long, of each."""
+"""Minimum number of runs, and minimum duration, of each."""
 
 
 class Answered:
@@ -119,7 +119,7 @@ def fastest(run: Callable[[], int]) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Times every case and prints the figures."""
+    """Time every case and print the results."""
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as cache:
