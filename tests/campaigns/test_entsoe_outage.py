@@ -1,4 +1,4 @@
-"""Check which feeds fill each series during ENTSO-E's outage of 30 August to 9 September 2026 (simulated publishers)."""
+"""Check which feeds fill each series during ENTSO-E's outage of 30 August to 9 September 2026, simulated."""
 
 from __future__ import annotations
 
