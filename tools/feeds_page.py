@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from assets.fetch.credentials import names_of
 from assets.fetch.session import with_query
 from assets.sources import sources
-from warehouse.market.clock import MarketDay
-from warehouse.market.feeds import Feed, Publication, Request, Source
+from warehouse.market.clock import RESOLUTIONS, MarketDay
+from warehouse.market.feeds import Feed, Request, Source
 
 EXAMPLE = date(2026, 11, 18)
 """The market day of the example URLs, as they are fetched at noon UTC."""
@@ -24,10 +24,11 @@ HEAD = f"""# Feeds
 
 This page lists every feed by source. To add one, see [Add a source, a zone or a metric](adding-a-source.md).
 
-For each interval, emds serves the row of the feed with the best rank: 1 before 2. URLs are those for the market day
+For each interval, emds serves the row of the feed with the best rank: 1 before 2. A row that overlaps a served row of
+a better rank is not served: an hour with any five-minute row has no hourly row. URLs are those for the market day
 {EXAMPLE}, fetched at noon UTC, without keys. *Published* is the usual time at which rows are available. *Late* is when
-`/v1/status` reports the feed as late. *Reach* is how far back the publisher still provides data, and *since* the first
-day of the feed.
+the feed is late; `/v1/status` has one entry per source and zone. *Reach* is how far back the publisher still provides
+data, and *since* the first day of the feed.
 """
 COLUMNS = (
     "Feed",
@@ -71,13 +72,13 @@ def _cells(source: Source, feed: Feed) -> list[str]:
         f"`{feed.id}`: {feed.title}"
         + (f" (origin: {feed.origin})" if feed.origin != source.code else "")
         + ("; withheld until `EMDS_REDISTRIBUTABLE_SOURCES` names its source" if feed.withheld else "")
-        + ("" if {*needed} == {*source.required_env} else f"; needs {_names(needed)}"),
+        + ("" if {*needed} == {*source.required_env} else f"; needs {_names(needed) if needed else 'no credentials'}"),
         ", ".join(feed.zones),
         _metrics(feed),
         str(feed.rank),
         f"{feed.resolution}, stamps: {feed.stamps}",
         feed.tz,
-        f"{_published(feed.publication)}, {_span(feed.publication.grace_minutes)} later",
+        f"{_published(feed)}, {_span(feed.publication.grace_minutes)} later",
         f"{_reach(feed)}, {feed.since}",
         "<br>".join(dict.fromkeys(_address(r) for r in _requests(feed))),
     ]
@@ -102,7 +103,10 @@ def _address(request: Request) -> str:
     return f"{method}`{address}`" + (" (a listing)" if request.kind == "listing" else "")
 
 
-def _published(publication: Publication) -> str:
+def _published(feed: Feed) -> str:
+    publication = feed.publication
+    if publication.daily_at is None and feed.is_forecast:
+        return f"every {_span(RESOLUTIONS[feed.resolution] // 60 + publication.lag_minutes)}"
     if publication.daily_at is None:
         return f"{_span(publication.lag_minutes)} after the interval"
     day = {-1: "the day before", 0: "the same day", 1: "the day after"}.get(

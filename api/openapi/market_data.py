@@ -16,7 +16,7 @@ _ROW: tuple[Member, ...] = (
     "fuel?", "ts", "date?", "time?", "value", "unit", "resolution",
     ("low?", "Lower bound of an estimate, in `unit`; null in rows of a published series.", "number?"),
     ("high?", "Upper bound of an estimate, in `unit`.", "number?"),
-    ("factors?", "Id of the estimate's set of factors; null where a mean is of two sets.", "text?"),
+    ("factors?", "ID of the estimate's set of factors; null if a mean combines two sets.", "text?"),
     "counterparty?", "link?", "source?", "samples?", "coverage?",
 )
 _CARBON: tuple[tuple[str, str, Kind], ...] = (
@@ -151,8 +151,8 @@ MARKET_DATA: dict[str, Schema] = {
          choice("auction", "operator_forecast")),
         ("carbon_basis?", "With `metric=carbon`: the `basis` of `/v1/carbon`.", choice("published", "estimate")),
         ("published_at?", "For a forecast: time when the newest was published, Unix seconds.", "instant"),
-        ("lead_s?", "For a forecast: seconds from then to the start of the block or of the last slot; negative if it "
-         "had started.", "integer"),
+        ("lead_s?", "For a forecast: seconds from `published_at` to the start of the block or of the last slot; "
+         "negative if it had started.", "integer"),
         ("error?", "Mean absolute error of the forecast at this lead in 30 days, in `unit`; null below 100 intervals.",
          "number?"),
         "market?", "unit?", *(f"{name}?" for name in _BLOCK),

@@ -93,7 +93,7 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "tz": ("Civil time zone of the zone (IANA).", "text"),
     "market_tz": ("Time zone of the market (IANA). Market days follow it.", "text"),
     "currency": ("ISO 4217 code of the zone's prices.", text(pattern="^[A-Z]{3}$")),
-    "rank": ("Place among all of its kind: 1 is the best.", "whole"),
+    "rank": ("Rank among all blocks of this length in the horizon: 1 is the best.", "whole"),
     "redistributable": ("Whether the terms allow redistribution.", choice("yes", "no", "unclear")),
     "withheld": ("Whether the data is excluded from every response.", "flag"),
     "title": ("Title.", "text"),
@@ -164,7 +164,8 @@ SHARED: dict[str, tuple[str, Kind]] = {
     "p95": ("95th percentile; null without rows.", "number?"),
     "vs_horizon_mean": ("Mean minus the horizon mean, in the unit of the values.", "number"),
     "vs_horizon_mean_pct": (
-        "The same as a percentage of the horizon mean; null if the mean is negative or the horizon mean is below 1.",
+        "`vs_horizon_mean` as a percentage of the horizon mean; null if the mean is negative or the horizon mean is "
+        "below 1.",
         "number?"),
     "step": ("Seconds between two values.", "whole"),
     "rows": ("Number of rows that were measured.", "whole"),

@@ -166,7 +166,8 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are those of the day-ahead auction, in EUR for every zone. Only responses under CC BY are used.",
+        "Prices are those of the day-ahead auction, in EUR for every zone: SDAC or, in CH, the auction of EPEX SPOT, "
+        "which is not coupled. Only responses under CC BY are used.",
         "ES and SE-3 are not fetched, because their responses permit private and internal use only.",
     ),
 )

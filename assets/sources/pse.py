@@ -136,7 +136,7 @@ SOURCE = Source(
     feeds=(
         Feed(
             id="pse.price",
-            title="Day-ahead prices of Poland, turned back into EUR",
+            title="Day-ahead prices of Poland, converted from PLN to EUR",
             metrics=(Metric.PRICE,),
             since=date(2025, 10, 1),
             publication=Publication(daily_at=time(14, 0), day_offset=-1, grace_minutes=180),

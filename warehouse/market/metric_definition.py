@@ -98,8 +98,8 @@ class Definition:
     unit: Callable[[Zone], str]
     """The unit of a zone's rows, in the spelling of rows."""
     sign: str
-    interval: str
-    """The period that a row's `ts` and `resolution` describe."""
+    interval: str | None
+    """What a row's value describes; null for the interval's mean, or for the reading at `ts`."""
     limits: Callable[[Zone, str, str | None], Limits]
     """By zone, unit of the row, and fuel."""
     level: Callable[[Zone], Tolerance | None] | None

@@ -49,17 +49,15 @@ def _mix_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
     return _generation_limits(zone, unit, fuel)
 
 
-_MEAN = "The interval that starts at `ts`: its mean, or the reading at `ts` if meters are read at points in time."
-
 _CARBON_ESTIMATE = Definition(
     title="Carbon intensity, estimated",
     definition="An estimate by this service, not a value of the publisher: direct CO2 of the generation inside the "
     "zone, from the rows of `mix` and published factors. It does not include imports, storage, upstream "
-    "emissions and biogenic emissions. It is not suitable for legal reporting.",
+    "emissions or biogenic emissions. It is not suitable for legal reporting.",
     units="gCO2/kWh",
     unit=lambda zone: carbon.UNIT,
     sign="Zero or positive.",
-    interval=_MEAN,
+    interval=None,
     limits=_carbon_limits,
     level=_carbon_level,
     agreement=None,
@@ -72,7 +70,7 @@ METRICS: dict[Metric, Definition] = {
         title="Wholesale price",
         definition="The headline wholesale price of the zone: the real-time locational marginal price (LMP) at one "
         "named hub in the US, the market index price in Great Britain, the regional dispatch price in Australia, and "
-        "the day-ahead auction price in continental Europe. It does not include taxes, network charges and retail "
+        "the day-ahead auction price in continental Europe. It does not include taxes, network charges or retail "
         "margins.",
         units="local currency per MWh",
         unit=_price_unit,
@@ -97,7 +95,7 @@ METRICS: dict[Metric, Definition] = {
     Metric.PRICE_DAY_AHEAD: Definition(
         title="Day-ahead price",
         definition="The price of the day-ahead auction. In the US it is at the same hub as the headline price. In "
-        "continental Europe it is the headline price. It is not available for Great Britain and Australia. Available "
+        "continental Europe it is the headline price. It is not available for Great Britain or Australia. Available "
         "as `price?market=day_ahead`.",
         units="local currency per MWh",
         unit=_price_unit,
@@ -116,11 +114,11 @@ METRICS: dict[Metric, Definition] = {
         title="Demand",
         definition="Electricity demand of the zone at transmission level, as its publisher measures or estimates it: "
         "consumption and grid losses minus the output of small generators behind the meter. Publishers differ in "
-        "whether they include pumping; docs/feeds.md describes each feed.",
+        "whether they include pumping; [Feeds](feeds.md) describes each feed.",
         units="MW",
         unit=_mw,
-        sign="Positive.",
-        interval=_MEAN,
+        sign="Positive. In South Australia, rooftop solar can make it negative.",
+        interval=None,
         limits=lambda zone, unit, fuel: Limits(zone.least_demand * zone.peak_mw, 1.5 * zone.peak_mw),
         level=lambda zone: Tolerance(5, 0.07, 0.01 * zone.peak_mw),
         agreement=Agreement(0.06, 150.0),
@@ -137,11 +135,12 @@ METRICS: dict[Metric, Definition] = {
     Metric.INTERCHANGE: Definition(
         title="Interchange",
         definition="Net flow over all borders of the zone. With `by=border`, there is one row per neighbour or "
-        "interconnector. A net that is a sum has a row only if all its borders have one.",
+        "interconnector. A net that is a sum has a row only if all its borders have one. The five-minute flows of "
+        "NYISO and MISO are schedules, and those of AEMO are dispatch targets, not measurements.",
         units="MW",
         unit=_mw,
         sign="Net import: positive into the zone, negative out of it.",
-        interval=_MEAN + " NYISO's flows are schedules, not measurements.",
+        interval=None,
         # Small zones trade more than they use (NO-2, DK-1, CH).
         limits=lambda zone, unit, fuel: Limits(-(15_000 + 0.25 * zone.peak_mw), 15_000 + 0.25 * zone.peak_mw),
         level=lambda zone: Tolerance(5, 0.15, 0.015 * zone.peak_mw),
@@ -162,8 +161,8 @@ METRICS: dict[Metric, Definition] = {
         "which includes imports.",
         units="MW, or % of the total",
         unit=lambda zone: zone.generation_unit,
-        sign="Positive. Storage is negative while charging, and California's imports are negative while it exports.",
-        interval=_MEAN,
+        sign="Positive. In California, storage is negative while charging, and idle plants may be slightly negative.",
+        interval=None,
         limits=_generation_limits,
         level=lambda zone: Tolerance(5, 0.10, 0.01 * zone.peak_mw),
         agreement=None,
@@ -186,8 +185,9 @@ METRICS: dict[Metric, Definition] = {
         "own fuel, `solar_rooftop`.",
         units="MW",
         unit=_mw,
-        sign="Positive. `pumped_storage` and `battery` are output minus consumption: negative while charging.",
-        interval=_MEAN,
+        sign="Positive. `pumped_storage` and `battery` are output minus consumption: negative while charging. `hydro` "
+        "and `other` may be negative if the publisher counts storage in them. Idle plants may be slightly negative.",
+        interval=None,
         limits=_mix_limits,
         level=None,  # fuels of an interval arrive one after another, so their sum is not a level
         agreement=None,
@@ -210,7 +210,7 @@ METRICS: dict[Metric, Definition] = {
         units="gCO2/kWh",
         unit=lambda zone: "gCO2/kWh",
         sign="Positive.",
-        interval=_MEAN,
+        interval=None,
         # No covered grid was ever carbon-free: 0 is a missing value.
         limits=lambda zone, unit, fuel: Limits(1.0, 1000.0),
         level=lambda zone: Tolerance(5, 0.20, 15.0),

@@ -288,8 +288,8 @@ SOURCE = Source(
         "flow.",
         "The mix is the sum of SCADA readings by region and fuel. A table assigns the units. It is based on "
         "openNEM's registry (MIT licence) and AEMO's registration list; `python -m assets.sources units` adds the "
-        "units of AEMO's CDEII list. If unknown units produce more than 2% of the output, the interval has no SCADA "
-        "rows.",
+        "units of AEMO's CDEII list. If the absolute MW of unknown units exceeds 2% of that of all five regions "
+        "together, the interval has no SCADA rows in any region.",
         "Rooftop solar (`solar_rooftop`) is AEMO's estimate from measurements for panels behind the meter; `solar` "
         "is utility-scale. The turbines of pumped storage are `hydro`, and its pumps are negative `pumped_storage`.",
         "Dispatch and trading data starts in 2015. The monthly files contain price and demand of the years before.",

@@ -182,7 +182,7 @@ SOURCE = Source(
         ),
         Feed(
             id="eia.demand_forecast",
-            title="Day-ahead demand forecast by balancing authority, out when the day has begun",
+            title="Day-ahead demand forecast by balancing authority, published during the day",
             metrics=(Forecast.DEMAND,),
             publication=Publication(daily_at=time(12), grace_minutes=600),
             requests=_forecast_requests,

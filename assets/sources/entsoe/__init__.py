@@ -300,20 +300,24 @@ SOURCE = Source(
         ),
     ),
     notes=(
-        "Prices are those of the day-ahead auction (SDAC) in EUR. Polish prices were in PLN from March 2017 to 2019.",
+        "Prices are those of the day-ahead auction in EUR: SDAC or, in CH, the auction of EPEX SPOT, which is not "
+        "coupled. Polish prices were in PLN from March 2017 to 2019.",
         "Demand is actual total load (6.1.A), as the operators report and revise it.",
         "The demand forecast (6.1.B) has no issue time; emds uses the time of the fetch.",
         "Interchange is the sum of the physical flows (12.1.G) over all borders. Each border is the difference of "
-        "its two directions, at the coarsest of their resolutions. If a border is missing, there is no net. If a "
-        "border with one cable has no reading for 14 days, it is out of service, and the net of that time does not "
-        "include it. ENTSO-E does not publish Spain's interconnectors with Morocco. Belgium's border with DE-LU is "
-        "the cable ALEGrO.",
+        "its two directions, at the coarsest of their resolutions.",
+        "If a border is missing, there is no net. If a border with one cable has no reading for 14 days, while most "
+        "of its zone's borders report, it is out of service, and the net of that time does not include it.",
+        "ENTSO-E does not publish Spain's interconnectors with Morocco. Belgium's border with DE-LU is the cable "
+        "ALEGrO.",
         "The mix (16.1.B) is net generation by production type. Pumped storage and batteries are output minus "
-        "consumption; NO-2 publishes only the output of pumped storage. In ES, the turbines of pumped storage count "
-        "as reservoir hydro, so that its pumped storage is never positive. Combined heat and power in SE-3 and a "
-        "third of the generation in NL are other, and most solar panels in NL are missing. CH publishes 60% to 90% "
-        "of its generation. ENTSO-E's list of data for free re-use does not name 16.1.B; emds uses it in good "
-        "faith, as it uses load.",
+        "consumption.",
+        "NO-2 publishes only the output of pumped storage. In ES, the turbines of pumped storage count as reservoir "
+        "hydro, so that its pumped storage is never positive.",
+        "Combined heat and power in SE-3 and a third of the generation in NL are other, and most solar panels in NL "
+        "are missing. CH publishes 60% to 90% of its generation.",
+        "ENTSO-E's list of data for free re-use names neither actual load (6.1.A) nor 16.1.B. emds uses both on "
+        "the assumption that re-use is permitted.",
         "The forecast of wind and solar (14.1.D) is the day-ahead forecast. It has no issue time; emds uses the "
         "time of the fetch.",
         "Installed capacity (14.1.A) is what an operator reports for a year, in MW by fuel. Similar types are added.",

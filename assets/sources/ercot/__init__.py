@@ -306,8 +306,10 @@ SOURCE = Source(
     ),
     notes=(
         f"Price is the settlement point price of {HUB}, the average of the four hubs. HB_BUSAVG is a different series.",
-        "Prices before 2023-12-11 come from the archive that requires a key, file by file, back to February 2021. "
-        "Older prices exist only as yearly workbooks, which emds does not read.",
+        f"Only the newest prices need no credentials: {prices.REAL_TIME.listed_days} past days in real time, "
+        f"{prices.DAY_AHEAD.listed_days} day-ahead. Older days, back to February 2021, need `ERCOT_API_KEY`, "
+        "`ERCOT_USERNAME` and `ERCOT_PASSWORD`. Days before 2023-12-11 are fetched file by file. Prices before "
+        "February 2021 exist only as yearly workbooks, which emds does not read.",
         "Demand is the demand of the system without the charging of storage.",
         "Interchange is the sum of the DC ties, taken every five minutes from ten-second telemetry. On ERCOT's "
         "page, negative values flow into ERCOT; emds reverses the sign.",

@@ -284,7 +284,7 @@ SOURCE = Source(
         Feed(
             id="isone.flows",
             version="2",
-            title="Metered flows over the external ties",
+            title="Metered flows over the external interconnectors",
             metrics=(Metric.INTERCHANGE,),
             publication=Publication(lag_minutes=20, grace_minutes=90),
             requests=flows_requests,

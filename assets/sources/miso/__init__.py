@@ -121,8 +121,8 @@ SOURCE = Source(
     ),
     notes=(
         "Prices are ex-post LMPs of INDIANA.HUB. Ex-ante prices differ and are not used.",
-        "Each fetch returns the newest five-minute price. If a fetch is missed, the hourly price of the daily file "
-        "applies.",
+        "A fetch of today returns the newest five-minute price. A fetch that includes yesterday returns both days "
+        "completely. The hourly price of the daily file applies only to hours without any five-minute price.",
         "MISO uses Eastern Standard Time all year: each of its days has 24 hours.",
         "Interchange is scheduled, not metered. MISO's own total differs from the sum over its neighbours.",
     ),

@@ -296,7 +296,7 @@ SOURCE = Source(
             id="nyiso.flows",
             files=True,
             version="2",
-            title="Scheduled flows over the external ties",
+            title="Scheduled flows over the external interconnectors",
             metrics=(Metric.INTERCHANGE,),
             since=_FLOWS.first,
             publication=Publication(lag_minutes=5, grace_minutes=20),
@@ -308,11 +308,12 @@ SOURCE = Source(
     ),
     notes=(
         "The price is the LBMP of load zone N.Y.C. (New York City), including congestion and losses.",
-        "Demand is the sum of the instantaneous readings of the eleven load zones. A reading without all eleven is "
-        "left out. Until January 2005, New York City and Long Island are published as one.",
+        "Demand is the sum of the instantaneous readings of the eleven load zones. A time without all eleven, "
+        "or with a zone at exactly 0 MW (a meter outage), is left out. Until the end of January 2005, New York City "
+        "and Long Island are published as one.",
         "The load forecast has no issue time; emds uses the time of the fetch.",
-        "Interchange is scheduled, not metered. It has had eleven interconnectors since 2026, without SCH - "
-        "HQ_IMPORT_EXPORT, which would count Quebec twice.",
+        "Interchange is scheduled, not metered. It is the sum of all interconnectors: eleven from "
+        "2026-09-20 on. It does not include SCH - HQ_IMPORT_EXPORT, which would count Quebec twice.",
         "Readings off the five-minute grid are left out, and so are the advisory prices at the end of the current "
         "day's file.",
     ),

@@ -137,7 +137,7 @@ SOURCE = Source(
         ),
         Feed(
             id="rte.market_price",
-            title="Day-ahead prices of seven areas, as RTE shows them",
+            title="Day-ahead prices of seven areas, from RTE's website",
             zones=tuple(AREAS.values()),
             metrics=(Metric.PRICE,),
             rank=5,
@@ -155,7 +155,7 @@ SOURCE = Source(
         "and are withheld.",
         "Nine months later, consolidated half-hourly values replace the values of the day.",
         "In the mix, pumped storage and batteries are output minus consumption, gas and oil include cogeneration, "
-        "and biomass includes biogas. Consolidated responses, and those of days before late 2022, have no wind and "
-        "no batteries.",
+        "and biomass includes biogas. Consolidated responses, and those of days before late 2022, have no wind, "
+        "no batteries and no carbon estimate.",
     ),
 )

@@ -206,7 +206,7 @@ SOURCE = Source(
         Feed(
             id="spp.lmp_rt_daily",
             files=True,
-            title="Real-time five-minute LMP of the south hub, whole past days",
+            title="Real-time five-minute LMP of the south hub, daily files",
             metrics=(Metric.PRICE,),
             rank=2,
             publication=Publication(daily_at=time(6), day_offset=DAILY_AFTER, grace_minutes=2 * 1440),
