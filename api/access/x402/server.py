@@ -295,6 +295,6 @@ class X402ResourceServer:
 
 
 def _in_doubt(fault: AccountsUnavailable) -> Problem:
-    """Log that the ledger failed after a payment may have moved money, and return the 503 that says so."""
+    """Log that the ledger failed after a payment may have moved money, and return the 503 that reports it."""
     _LOG.error("the ledger does not respond during a payment: %s", fault)
     return offers.UNKNOWN
