@@ -1,10 +1,10 @@
-"""Recomputes every zone's brief from the rows that the API itself serves, and says where a published digit differs.
+"""Recompute every zone's brief from the rows that the API itself serves, and report where a published digit differs.
 
     python tests/independent/recompute.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses the standard library alone and nothing of this project: what docs/brief.md says is written down here a second time,
-in exact fractions, and its sentences in words.py beside it. Takes some 180 answers of a key's day for all zones.
-Exit 0: everything equal; 1: not.
+Uses only the standard library and nothing of this project: it implements docs/brief.md a second time, in exact
+fractions, with the sentences in words.py beside it. Takes some 180 responses of a key's daily quota for all zones. Exit
+0: everything equal; 1: not.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 def standing(rows: list[Row]) -> list[Row]:
-    """Ascending rows of which no finer one overlaps any part."""
+    """Return, in ascending order, the rows that no finer row overlaps."""
     kept: list[Row] = []
     for step in sorted({SECONDS[r.resolution] for r in rows}):
         cells = {cell for r in kept for cell in range(r.ts // 300, -(-r.end // 300))}
@@ -255,7 +255,7 @@ def texts_in(node: Any) -> list[str]:
 
 
 def check_summary(brief: dict[str, Any]) -> list[str]:
-    """Every number of the summary stands in the JSON: as a number, or in a time or name that stands there as a word."""
+    """Check that the JSON contains every number of the summary: as a number, or as a word of a time or name."""
     summary = brief["summary"]
     others = {name: part for name, part in brief.items() if name not in ("summary", "summary_parts")}
     kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
@@ -297,7 +297,7 @@ def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
 
 
 def main(argv: list[str]) -> int:
-    """Checks the zones named, or all; prints a line a zone."""
+    """Check the zones named, or all; print one line per zone."""
     get, rows_of = (partial(ask, argv[0], argv[1]) for ask in (service.get, service.rows_of))
     zones = {zone["id"]: ZoneInfo(zone["tz"]) for zone in get("/v1/zones")["zones"]}
     failed = checked = 0

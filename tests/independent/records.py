@@ -69,7 +69,7 @@ def differences(get: Get, zone: str, start: str) -> list[str]:
 
 
 def main(url: str, key: str, zone: str, start: str = "2015") -> int:
-    """Ask a running service, print what differs."""
+    """Query a running service and print what differs."""
 
     def get(path: str) -> dict[str, Any]:
         request = urllib.request.Request(f"{url}{path}", headers={"Authorization": f"Bearer {key}"})

@@ -1,9 +1,9 @@
-"""Recomputes the scores of forecasts from the Parquet files of a warehouse, and says where a figure differs.
+"""Recompute the scores of forecasts from the Parquet files of a warehouse, and report where a value differs.
 
     python tests/independent/scores.py EMDS_HOME
 
-Uses pandas and nothing of this project: docs/publishers.md is written down here again, in exact fractions. Exit 0:
-every figure is equal to the last digit; 1: not.
+Uses pandas and nothing of this project: it implements docs/publishers.md a second time, in exact fractions. Exit 0:
+every value is equal to the last digit; 1: not.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def naive_start(ts: int, published: int, tz: ZoneInfo) -> int | None:
 
 
 def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
-    """The figures of each lead of an entry."""
+    """Return the scores of each lead of an entry."""
     metric, zone, tz = entry["metric"], entry["zone"], ZoneInfo(CLOCKS[entry["zone"]])
     table = rows(home, f"{metric}_forecast", zone, "series", "history")
     table = table[
@@ -179,7 +179,7 @@ def rounded(figure: Any) -> Any:
 
 
 def differences(home: Path) -> tuple[list[str], int]:
-    """What the published document says otherwise, and how many figures it states."""
+    """Return where the published document differs, and how many values it states."""
     document = json.loads((home / "published" / "publishers.json").read_text())
     entries, wrong, figures = document["scores"], [], 0
     for entry in document["shares"]:
@@ -200,7 +200,7 @@ def differences(home: Path) -> tuple[list[str], int]:
 
 
 def main() -> int:
-    """Compares every figure; the exit code."""
+    """Compare every value and return the exit code."""
     wrong, figures = differences(Path(sys.argv[1]))
     sys.stdout.writelines(f"{line}\n" for line in wrong)
     sys.stdout.write(f"{figures} figures, {len(wrong)} leads differ\n")

@@ -1,10 +1,10 @@
-"""Recomputes every series' statistics from the rows that the API itself serves, and says where a figure differs.
+"""Recompute every series' statistics from the rows that the API itself serves, and report where a value differs.
 
     python tests/independent/series_statistics.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses the standard library alone and nothing of this project: docs/statistics.md is written down here again, second by
-second of covered time in whole numbers. Takes some ten answers of a key's day for each zone. Exit 0: everything equal;
-1: not.
+Uses only the standard library and nothing of this project: it implements docs/statistics.md a second time, second by
+second of covered time in whole numbers. Takes some ten responses of a key's daily quota for each zone. Exit 0:
+everything equal; 1: not.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ WINDOW = 3 * 24 * HOUR - 1000
 PATHS = ("price", "demand", "interchange", "carbon-intensity", "generation")
 ABOVE, BELOW = 40, 0
 TOLERANCE = Fraction(1, 10**6)
-"""Figures are published with six decimals."""
+"""Values are published with six decimals."""
 
 
 class Part(NamedTuple):
-    """What one row says of the window: a value during `[begin, until)`."""
+    """What one row adds to the window: a value during `[begin, until)`."""
 
     ts: int
     begin: int
@@ -42,7 +42,7 @@ def parts_of(rows: list[dict[str, Any]], end: int) -> list[Part]:
 
 
 def quantile(parts: list[Part], tenths: int) -> Fraction:
-    """The least value such that at least so many tenths of the covered time are at or below it."""
+    """Return the least value such that at least the given tenths of the covered time are at or below it."""
     covered = sum(part.until - part.begin for part in parts)
     at_or_below = 0
     for part in sorted(parts, key=lambda part: part.value):
@@ -71,7 +71,7 @@ def beyond(parts: list[Part], threshold: int, is_beyond: Callable[[Fraction], bo
 
 
 def statistics(parts: list[Part], start: int, end: int) -> dict[str, Any]:
-    """What docs/statistics.md says of these parts."""
+    """Return the statistics that docs/statistics.md defines for these parts."""
     covered = sum(part.until - part.begin for part in parts)
     mean = sum(((p.until - p.begin) * p.value for p in parts), Fraction(0)) / covered
     variance = sum(((p.until - p.begin) * (p.value - mean) ** 2 for p in parts), Fraction(0)) / covered

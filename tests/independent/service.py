@@ -1,4 +1,4 @@
-"""The service over HTTP, for scripts that compute its figures again: the standard library alone."""
+"""Call the service over HTTP for scripts that recompute its values, with only the standard library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 PATIENCE = 10
-"""Seconds that a refusal for too many calls a second may ask for; more means that the day is used up."""
+"""Maximum wait, in seconds, that a per-second rate limit may request; a longer wait means that the daily quota is used
+up.
+"""
 SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "1d": 86400}
 
 
@@ -32,7 +34,7 @@ def get(base: str, key: str, path: str, **query: object) -> Any:
 
 
 def rows_of(base: str, key: str, path: str, start: int, end: int, **query: object) -> list[dict[str, Any]]:
-    """All rows of a window, page after page; none where there is no such series."""
+    """Return all rows of a window, page after page; an empty result if the series does not exist."""
     rows: list[dict[str, Any]] = []
     while True:
         page = get(base, key, path, start=start, end=end, limit=5000, **query)

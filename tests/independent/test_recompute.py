@@ -48,7 +48,7 @@ SOURCE = declared.source(
 
 
 def rough(random, count):
-    """Values with plateaus, zeros, negatives and holes, over a daily cycle."""
+    """Return values with plateaus, zeros, negatives and gaps, over a daily cycle."""
     values = np.round(
         random.normal(5, 40, count).cumsum() % 300 - 80 + random.normal(0, 5, count), int(random.integers(0, 6))
     )
@@ -71,7 +71,7 @@ def fold(storage, random, zone, metric, product, resolution, days, **key):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Every zone with resolutions, holes and lengths of its own; a few metrics too short to rank."""
+    """Return a warehouse of zones with different resolutions, gaps and lengths; a few metrics are too short to rank."""
     folder = tmp_path_factory.mktemp("rough")
     random, storage = np.random.default_rng(20261105), Folder(folder)
     for zone, stated in ZONES.items():
@@ -109,7 +109,7 @@ def address(home):
 
 @pytest.fixture
 def server(address, request):
-    """The address, and a key of the test's own: each has a day's calls alone."""
+    """Return the URL, and a key for each test, because a key has only one day's calls."""
     name = request.node.name.replace("[", ".").removesuffix("]")
     body = json.dumps({"email": f"{name}@example.org"}).encode()
     signup = urllib.request.Request(f"{address}/v1/keys/signup", body, {"Content-Type": "application/json"})
@@ -161,7 +161,7 @@ def test_statistics_equal_a_second_implementation(server):
 
 
 def test_the_statistics_script_sees_what_differs(monkeypatch):
-    """Hours of 5, 7 and 7, a hole, and half an hour of 50."""
+    """The rows are hours of 5, 7 and 7, a gap, and half an hour of 50."""
     monkeypatch.syspath_prepend(Path(__file__).parent)
     script = importlib.import_module("series_statistics")
     steps = ((0, 5), (3600, 7), (7200, 7), (14400, 50))

@@ -1,9 +1,10 @@
-"""Recomputes every zone's windows from the prices that the API itself serves, and says where a figure differs.
+"""Recompute every zone's windows from the prices that the API itself serves, and report where a value differs.
 
     python tests/independent/windows.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses the standard library alone and nothing of this project: docs/windows.md is written down here again, in exact
-fractions and by brute force. Takes some 28 answers of a key's day for each zone. Exit 0: everything equal; 1: not.
+Uses only the standard library and nothing of this project: it implements docs/windows.md a second time, in exact
+fractions and by brute force. Takes some 28 responses of a key's daily quota for each zone. Exit 0: everything equal; 1:
+not.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def rounded(value: Fraction, digits: int) -> Fraction:
 
 
 def differences(answer: dict[str, Any], rows: list[dict[str, Any]], tz: ZoneInfo, asked: dict[str, Any]) -> list[str]:
-    """What an available answer says otherwise than its rows."""
+    """Return where an available response differs from its rows."""
     wrong: list[str] = []
 
     def equal(name: str, published: object, computed: object) -> None:

@@ -1,6 +1,6 @@
-"""The brief's words a second time: sentences and headline from a brief's own numbers, as docs/brief.md defines them.
+"""Write the brief's words a second time: sentences and headline from its own numbers, as docs/brief.md defines them.
 
-The standard library alone, and nothing of this project; `recompute.py` has checked the numbers before.
+Uses only the standard library and nothing of this project; `recompute.py` has checked the numbers before.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class Ui:
 def until(
     query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180, most_pause_s: float = 2.0
 ) -> Any:
-    """What `query` answers once it is what is wanted; asked ever less often, since GraphQL takes 50 ms of CPU."""
+    """Return the result of `query` once it is as wanted; polls ever less often, since GraphQL takes 50 ms of CPU."""
     deadline, pause = time.monotonic() + seconds, 0.2
     while not wanted(value := query()):
         assert time.monotonic() < deadline, value
@@ -114,10 +114,10 @@ def until(
 
 @contextmanager
 def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str, str] | None = None) -> Iterator[Ui]:
-    """All three servers; `configuration` replaces lines of dagster.yaml by their first word.
+    """Run all three servers; `configuration` replaces lines of dagster.yaml by their first word.
 
-    Schedules and what follows by condition are stopped before the daemon starts, so that only what a test asks for is
-    run.
+    Schedules and condition-based automation are stopped before the daemon starts, so that only the runs that a test
+    requests take place.
     """
     port, code_port = free_port(), free_port()
     environ = {
@@ -172,7 +172,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         server.start_daemon()
         yield server
     finally:
-        for child in reversed(children):  # how they end by themselves is looked at where `emds up` is stopped
+        for child in reversed(children):  # the tests that stop `emds up` check how they end unaided
             with suppress(ProcessLookupError):
                 os.killpg(os.getpgid(child.pid), signal.SIGKILL)
         for child in children:

@@ -1,6 +1,6 @@
-"""`emds keys`, `emds reconcile`, what `emds doctor` says of access, and the asset that reconciles.
+"""Check `emds keys`, `emds reconcile`, what `emds doctor` reports on access, and the asset that reconciles.
 
-As their owner runs them.
+The tests run them as the operator does.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
     trade: Trade, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trade.without_node()
-    trade.a.faults["settle"] = "lie"  # without a node a facilitator's word is believed
+    trade.a.faults["settle"] = "lie"  # without a node the facilitator's word is accepted
     trade.trusted = 1
     assert trade.get(trade.payment()).status_code == 200
     assert trade.paid == 0
@@ -115,7 +115,7 @@ def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
 
 
 def _materialised() -> tuple[bool, int]:
-    """Whether the asset's check passes, and how many answers it found without money."""
+    """Return whether the asset's check passes, and the number of unpaid responses that it found."""
     (payments,) = (asset for asset in service_assets(publishes=False) if asset.key == PAYMENTS)
     result = dg.materialize([payments])
     check = result.get_asset_check_evaluations()[0]

@@ -184,7 +184,7 @@ def test_every_volume_file_and_network_is_there() -> None:
 
 
 def test_an_api_without_credentials_keeps_sources_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pipeline has them, and published the catalogue; a damaged one is made again."""
+    """The pipeline has them and published the catalogue; it rebuilds a damaged catalogue."""
     for name in PUBLISHERS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))

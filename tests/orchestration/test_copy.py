@@ -72,9 +72,9 @@ def files(storage: Storage) -> dict[str, tuple[int, bytes | None]]:
 
 
 def answers(home: str, local: Path, accounts: Path) -> Iterator[tuple[str, int, dict[str, str], bytes]]:
-    """What the service answers over a warehouse; without the headers that count calls.
+    """Return the service's responses over a warehouse, without the headers that count calls.
 
-    Nor with the ETags of windows, which name the very files, as an inode does.
+    ETags of windows are left out too: they name the very files, as an inode does.
     """
     os.environ["EMDS_NOW"] = str(NOW)
     limits = dict.fromkeys(
@@ -161,7 +161,7 @@ def test_an_ingest_over_a_bucket_writes_what_it_writes_in_a_folder(small, bucket
 
 
 def _by_name(storage: Storage) -> dict[str, object]:
-    """Month files, and kept bodies with their requests; the order of bodies, true milliseconds, is left out."""
+    """Return monthly files, and raw responses with their requests, without the milliseconds that order them."""
     months = {key: storage.get(key) for prefix in ("series/", "history/") for key in storage.keys(prefix)}
     bodies = [body for key in storage.keys("raw/") if (body := raw.opened(storage, key)) is not None]
     return months | {re.sub(r"/\d{13}-", "/", body.key): (body.request, body.body) for body in bodies}

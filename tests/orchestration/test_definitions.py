@@ -1,4 +1,6 @@
-"""What Dagster loads: an asset a feed, one running schedule a rhythm, single-run backfills, one pool a host."""
+"""Check what Dagster loads: an asset for each feed, a running schedule for each rhythm, single-run backfills, pools by
+host.
+"""
 
 from __future__ import annotations
 
@@ -177,7 +179,7 @@ def test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind(
     storage = Folder(tmp_path)
 
     def asked(reached: str) -> list[int]:
-        """The hours of a day at which a run is asked for, where the Web API's prices reach so far."""
+        """Return the hours of a day at which a run is requested, if the Web API's prices reach to the given time."""
         until = instant(reached)
         feed = feeds()["entsoe.price"]
         reached_by = [Health(feed.id, z, until, data_until=until, reached={"price": until}) for z in feed.zones]

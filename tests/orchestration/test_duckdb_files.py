@@ -42,7 +42,7 @@ def published(rig: Rig, folder: Path, url: str = URL) -> list[dict[str, object]]
 def test_files_that_cannot_be_made_hold_up_no_publication(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Least of all one that takes back what must not be passed on any more."""
+    """This includes the publication that withdraws what must no longer be redistributed."""
     folder = tmp_path / "public"
     assert any(file["metric"] == "price" and file["zone"] == "GB" for file in published(rig, folder))
     north = rig.sources["north"]

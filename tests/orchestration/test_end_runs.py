@@ -170,7 +170,7 @@ def _claimed(instance: dg.DagsterInstance) -> set[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_command_amid_a_job(tmp_path: Path, number: signal.Signals) -> None:
-    """Dagster would end the step alone, and the command would go on to its next job."""
+    """Dagster would end only the step, and the command would continue with its next job."""
     output = tmp_path / "output"  # a file, since Dagster's own children would hold a pipe open
     with (
         output.open("wb") as out,

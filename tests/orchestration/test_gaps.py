@@ -1,4 +1,4 @@
-"""Holes against a feed's own calendar: missing intervals, missing series, and the tasks that ask for them."""
+"""Check gaps against a feed's own calendar: missing intervals, missing series, and the tasks that fetch them."""
 
 from __future__ import annotations
 

@@ -92,8 +92,8 @@ def test_every_check_of_a_feed_in_order_is_green_and_evaluated_no_day_is_red_and
         for check in node["assetChecksOrError"].get("checks", ())
     }
     assert len(found) > 80
-    # The twin of SPP's five-minute prices states its newest hour only: its first day fills while it is asked.
-    # EIA states a day's forecast hours after the day has begun: until then a new warehouse has none that looks ahead.
+    # The twin of SPP's five-minute prices publishes only its newest hour, so its first day fills during the fetches.
+    # EIA publishes a day's forecast hours after the day has begun: until then a new warehouse has no future forecast.
     may_wait = {"spp/lmp_rt complete", "eia/demand_forecast fresh"}
     odd = {name: shown for name, shown in found.items() if shown != "green"}
     assert set(odd.values()) <= {"amber"}, odd

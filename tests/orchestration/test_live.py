@@ -1,6 +1,7 @@
-"""The `live` job: a publisher that is away or changed costs no other, and only what a person must look at fails it.
+"""Check the `live` job: an unavailable or changed publisher affects no other, and only the need for manual action fails
+it.
 
-No late annotations.
+This module cannot postpone the evaluation of annotations.
 """
 
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ SOURCES = {code: source(code) for code in ZONES}
 
 
 class Publishers:
-    """Answers by publisher: bytes, or the failure to raise."""
+    """Responses by publisher: bytes, or the failure to raise."""
 
     def __init__(self, **answers: bytes | FeedError | Exception) -> None:
         self.answers = answers
@@ -157,7 +158,7 @@ def verdicts(result: dg.ExecuteInProcessResult, check: str) -> dict[str, bool]:
 def test_a_publisher_that_stands_still_fails_its_freshness_and_not_the_run(
     pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two hours later it still answers with the rows of noon; the other goes on."""
+    """Two hours later it still sends the rows of noon; the other publisher continues."""
     assert verdicts(run(pipeline), "fresh") == {"one": True, "two": True}
     monkeypatch.setenv("EMDS_NOW", str(NOON + 2 * clock.HOUR))
     result = run(replace(pipeline, session=Publishers(one=whole(0, 30), two=whole(0, 34))))

@@ -65,7 +65,7 @@ def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home:
 
 
 def test_the_newest_stored_day_of_each_feed_has_verdicts_however_old_it_is(home: Path) -> None:
-    """Of a yearly feed it is the first of January, which lies before any look-back."""
+    """For a yearly feed this day is the first of January, which is older than any look-back."""
     kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
     with recording.instance(home) as instance:
         runs = instance.get_runs(dg.RunsFilter(job_name=recording.COMMAND_LINE))

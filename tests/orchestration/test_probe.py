@@ -58,7 +58,7 @@ WAYS: list[tuple[Failing, str]] = [
 def test_whatever_way_hosts_fail_each_feed_says_why_and_nothing_is_taken_for_rows(
     publishers: Publishers, run: Run
 ) -> None:
-    """The ways in turn, over all hosts: a feed's reason is its host's, or that of one asked before."""
+    """Each way is tried in turn over all hosts: a feed's reason is its host's, or that of a host tried before."""
     hosts = sorted(stand_ins.HOSTS)
     for number, host in enumerate(hosts):
         publishers.break_host(host, WAYS[number % len(WAYS)][0])
@@ -71,14 +71,14 @@ def test_whatever_way_hosts_fail_each_feed_says_why_and_nothing_is_taken_for_row
         assert any(reason in line for reason in [*reasons, f"Requests to {code} are paused for"]), line
 
 
-# What stands around the answers
+# The text around the responses
 
 
 @pytest.mark.parametrize("zone", ["PJM", "ERCOT"])
 def test_pages_of_prices_are_followed_to_the_last_row(
     publishers: Publishers, clocks: Clocks, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
-    """Pages smaller than the real ones, of which a month fits one: ten days of prices are more than five of these."""
+    """The pages are smaller than real ones, which fit a month: ten days of prices fill more than five pages."""
     monkeypatch.setattr(pjm, "PAGE", 500)
     keyed, host = (feed("pjm.lmp_rt"), "api.pjm.com") if zone == "PJM" else (feed("ercot.spp_rt"), "api.ercot.com")
     last = MarketDay.at(instant("2026-10-20T12:00:00Z"), keyed.tz)

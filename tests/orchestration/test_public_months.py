@@ -1,4 +1,4 @@
-"""Month files at the public address: pinned lists answer for sixty days, rows that terms withhold leave at once."""
+"""Check monthly files at the public URL: pinned lists work for sixty days, withheld rows disappear at once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SERIES_OF = [("north.price", "GB", "price"), ("north.grid", "GB", "demand"), ("s
 
 
 class TrueTime:
-    """The time of the machine, as the publication and the folder see it. Months alone are published."""
+    """The machine's time, as the publication and the folder see it. Only months are published."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.time()

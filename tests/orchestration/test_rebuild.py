@@ -1,4 +1,4 @@
-"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew."""
+"""Check `emds rebuild`: the same rows from the raw archive without the network, and monthly files resolved anew."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
 
 
 def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool) -> None:
-    """Of days a week back ISO-NE gives final prices beside the first ones, within the same second.
+    """For days a week back ISO-NE sends final prices beside the first ones, within the same second.
 
-    One day of each feed, the older one where its publisher reaches back; in a thorough run both. Left out are the feeds
-    of which a day takes a hundred answers and more.
+    The test takes one day of each feed, the older one if its publisher reaches back; a thorough run takes both. Feeds
+    that take a hundred responses or more per day are left out.
     """
     in_simulated(monkeypatch, tmp_path)
     pipeline = open_context()

@@ -30,7 +30,7 @@ DAY = "2026-11-18"
 def test_every_feed_of_every_publisher_is_met_and_what_it_answers_is_read_again_and_holds_no_secret(
     publishers: Publishers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`record` is a probe whose answers are kept: a line a feed and day."""
+    """`record` is a probe that keeps the responses: one line for each feed and day."""
     folder = tmp_path / "recorded"
     code, text = cli.main(["record", str(folder)]), capsys.readouterr().out
     assert code == 0, text
@@ -49,7 +49,7 @@ def test_every_feed_of_every_publisher_is_met_and_what_it_answers_is_read_again_
 
 @pytest.fixture
 def recorded(publishers: Publishers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """`recorded(code)`: all answers of a publisher about one day; a folder is EMDS_HOME that does not exist yet."""
+    """Return `recorded(code)`: all responses of a publisher about one day, in an EMDS_HOME that does not exist yet."""
 
     def record(code: str) -> Path:
         folder = tmp_path / "recorded"

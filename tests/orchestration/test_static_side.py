@@ -57,7 +57,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
 
 
 def publication(version: int, text: str, *withheld: str) -> StaticPublication:
-    """A small publication of two paths, one of which changes."""
+    """Return a small publication of two paths; one path changes."""
     files = []
     for path, body in (("/v1/zones", text.encode() * 300), ("/docs", b"the same page" * 300)):
         media = "application/json" if path == "/v1/zones" else "text/html; charset=utf-8"

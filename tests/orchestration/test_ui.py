@@ -111,7 +111,7 @@ def test_a_backfill_is_cancelled(ui: Ui) -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(900)
 def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: Ui) -> None:
-    """Run, code server and daemon together, as where the power is lost; a run alone is killed in the fleet."""
+    """Run, code server and daemon are killed together, as in a power failure; the fleet tests kill a single run."""
     shutil.rmtree(ui.home / "raw" / "eia", ignore_errors=True)
     backfill = ui.backfill([["eia", feed] for feed in FEEDS], TEN_DAYS)
     _, pid = stopped_amid(ui, backfill)
@@ -157,5 +157,5 @@ def process_of(ui: Ui, run: str) -> int:
 
 
 def kept(ui: Ui) -> int:
-    """How many answers of EIA are kept."""
+    """Return the number of EIA responses in the raw archive."""
     return sum(1 for _ in (ui.home / "raw" / "eia").rglob("*.zst"))

@@ -36,7 +36,7 @@ EMDS = (sys.executable, "-u", "-m", "orchestration.cli")
 def up(home: Path, *options: str) -> Iterator[tuple[str, str]]:
     """What it printed once all was up, and the API's address; stopped as Ctrl-C stops it."""
     ports, log = (free_port(), free_port()), home.with_suffix(".log")
-    # All zones are asked with one key at once.
+    # All zones are requested with one key at once.
     environ = ENVIRON | {"EMDS_KEY_CALLS_PER_SECOND": "0", "DAGSTER_HOME": ""}
     argv = [*EMDS, "up", "--home", str(home), "--port", str(ports[0]), "--ui-port", str(ports[1]), *options]
     with log.open("wb") as out:

@@ -79,7 +79,7 @@ def alive(folder: Path, *names: str) -> list[str]:
 
 
 def all_end(folder: Path, *names: str) -> bool:
-    """Whether the servers' own children end, each of which the kernel may take a moment for."""
+    """Return whether the servers' own children end; the kernel may take a moment for each."""
     return patient(lambda: alive(folder, *names) == [])
 
 

@@ -1,4 +1,4 @@
-"""Webhooks of a warehouse in a bucket: an entry is told only once every worker gives its rows."""
+"""Check webhooks of a warehouse in a bucket: an entry is reported only once every worker serves its rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def settings_of(place: BucketPlace, folder: Path, cache_s: int) -> Settings:
 def test_a_row_read_after_its_entry_is_never_older(
     bucket_place: BucketPlace, tmp_path: Path, clock: Clock, cache_s: int
 ) -> None:
-    """By a worker whose caches were filled at any moment before; told by the log and by a message."""
+    """The worker's caches were filled at any moment before; the log and a message report the entry."""
     writer, chance = bucket_place.open(), random.Random(cache_s)
     writer.put(layout.MODE, b"simulated")
     catalogue.publish(writer, sources(), "simulated", (), tuple(sources()), BASE)

@@ -82,7 +82,7 @@ def test_after_a_day_without_delivery_it_is_disabled_and_says_so(post: Post) -> 
 
 @pytest.mark.slow
 def test_a_deliverer_killed_at_any_point_loses_and_disorders_nothing(post_anywhere: Post) -> None:
-    """Killed before each statement of the database, and right after each request; the next round goes on."""
+    """Kill it before each statement of the database, and right after each request; the next round continues."""
     post, point, killed = post_anywhere, 0, True
     receiver = post.receiver()
     webhook = post.subscribe(receiver.url)

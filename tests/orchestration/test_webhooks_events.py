@@ -1,4 +1,4 @@
-"""The events that webhooks tell, the sensor and the commands that start a round, and who is told nothing."""
+"""Check the events that webhooks report, the sensor and commands that start a round, and who gets no message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One message of a webhook: signed, and sent over https to public addresses alone."""
+"""Check one message of a webhook: it is signed, and sent over https only to public addresses."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_public_addresses_are(address: str) -> None:
 
 
 def _named(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
-    """A resolver that gives one list of addresses after the other; the names that it was asked for."""
+    """Install a resolver that gives one list of addresses after the other; return the names that were looked up."""
     asked: list[str] = []
     left = list(answers)
 
@@ -69,7 +69,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that answers with a public address first and a private one later (DNS rebinding) is asked once."""
+    """A name that resolves to a public address first and a private one later (DNS rebinding) is looked up once."""
     asked = _named(monkeypatch, ["93.184.216.34"], ["127.0.0.1"])
     gone: list[Any] = []
 
