@@ -71,12 +71,8 @@ def thorough(pytestconfig: pytest.Config) -> bool:
 
 
 def pytest_configure() -> None:
-    """Fix the current time before any test is imported, and import twice as fast without the garbage collector.
-
-    No write waits for the disk: tests kill processes, which loses nothing that the kernel has, and cut no power.
-    """
+    """Fix the current time before any test is imported, and import twice as fast without the garbage collector."""
     os.environ.setdefault("EMDS_NOW", NOW)
-    os.fsync = lambda _: None
     gc.disable()
 
 
@@ -110,7 +106,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Five on two cores: with four, these stood idle a sixth of the first minutes. Three for campaigns, which wait."""
+    """Return five on two cores, which four left idle a sixth of the first minutes; three for campaigns, which wait."""
     cores = len(os.sched_getaffinity(0))
     return cores * {"not campaign": 5, "campaign": 3}.get(config.option.markexpr, 2) // 2
 

@@ -14,7 +14,7 @@ from jinja2 import Template
 
 from api.openapi.market_data import MARKET_DATA
 from api.openapi.members import Schema
-from warehouse.market.metrics import METRICS
+from warehouse.market.metrics import MEAN, METRICS
 from warehouse.market.vocabulary import Fuel, Metric
 from warehouse.market.zones import ZONES
 
@@ -29,6 +29,7 @@ def page() -> str:
     template = Template((Path(__file__).parent / "data_page.md").read_text(), keep_trailing_newline=True)
     text: str = template.render(
         metrics=METRICS,
+        mean=MEAN,
         holders=_holders,
         fuels=[*Fuel],
         zones=ZONES.values(),

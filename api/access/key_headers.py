@@ -42,7 +42,7 @@ def explain_form(call: Call) -> str:
     elif scheme.lower() == "bearer":
         if KEY_PREFIX in credentials.strip()[1:]:
             wrong = "The Authorization header contains more than the key after Bearer"
-    elif scheme and scheme.lower() != "basic":
+    elif scheme and (scheme.lower() != "basic" or credentials.strip().startswith(KEY_PREFIX)):
         wrong = "The Authorization header does not have the scheme Bearer"
     elif call.other_header:
         wrong = f"The key is in the header {call.other_header}, which this service does not read"

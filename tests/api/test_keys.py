@@ -168,6 +168,7 @@ def test_a_key_comes_by_three_ways_and_counts_as_one(service: Service) -> None:
         ("Authorization", "{}", "without the scheme Bearer"),
         ("Authorization", "Token {}", "does not have the scheme Bearer"),
         ("Authorization", "ApiKey {}", "does not have the scheme Bearer"),
+        ("Authorization", "Basic {}", "does not have the scheme Bearer"),
         ("Authorization", "Bearer Bearer {}", "contains more than the key after Bearer"),
         ("Authorization", 'Bearer "{}"', "contains more than the key after Bearer"),
         ("X_API_Key", "Bearer {}", "X-API-Key contains more than the key"),

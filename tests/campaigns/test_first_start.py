@@ -120,20 +120,6 @@ STEPS: list[tuple[str, Reached, signal.Signals]] = [
     ("a run of the daemon's holds a slot", holds_a_slot, signal.SIGKILL),
 ]
 
-REPEATED = frozenset(
-    {
-        "Dagster's storage is being made",
-        "the fill begins",
-        "a first month is written",
-        "marts are made again",
-        "records are made",
-        "documents are made in Dagster again",
-        "the API answers",
-        "everything runs",
-    }
-)
-"""Steps that are left to a thorough run: each is near another one, or is that one with another signal."""
-
 
 def copy_project(folder: Path) -> None:
     """Copy the service with the few publishers."""
@@ -173,11 +159,10 @@ def end(start: Start, name: str, number: signal.Signals, within_s: float) -> Non
     assert start.process.wait(30) == (-number if number == signal.SIGKILL else 0), name
 
 
-def test_a_first_start_that_is_killed_at_each_of_its_steps_is_started_again(tmp_path: Path, thorough: bool) -> None:
+def test_a_first_start_that_is_killed_at_each_of_its_steps_is_started_again(tmp_path: Path) -> None:
     home, have_servers = tmp_path / "home", False
     copy_project(tmp_path / "project")
-    assert {name for name, *_ in STEPS} > REPEATED
-    for number, (name, reached, kill) in enumerate(step for step in STEPS if thorough or step[0] not in REPEATED):
+    for number, (name, reached, kill) in enumerate(STEPS):
         begun, start = time.monotonic(), begin(home, number)
         try:
             reach(start, name, reached)

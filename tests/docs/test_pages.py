@@ -26,7 +26,7 @@ def test_the_data_page_is_what_the_code_says() -> None:
 def test_every_metric_is_defined() -> None:
     assert set(METRICS) == set(Metric)
     for metric, text in METRICS.items():
-        assert all((text.title, text.definition, text.units, text.sign)), metric
+        assert all((text.title, text.definition, text.units, text.sign, text.interval)), metric
 
 
 def test_links_between_pages_lead_to_files() -> None:

@@ -1,4 +1,4 @@
-"""After two ticks of each schedule, three in a thorough run, evaluated in this process: what GraphQL counts for the UI.
+"""Count by GraphQL what the UI shows after three ticks of each schedule, which are evaluated in this process.
 
 Every check of a feed in order is evaluated, and none is skipped or red; no day is red; nothing was never materialised.
 """
@@ -32,11 +32,12 @@ PARTITIONS = """{ assetNodes { assetKey { path } partitionStats { numFailed } } 
 RUNS = """{ runsOrError(limit: 5000) { ... on Runs { results { jobName status } } } }"""
 SOURCES = ("neso", "nyiso", "eia", "ercot", "spp")
 """Live feeds and slower ones, a day ahead, published a day and five days late, with a second feed and without."""
+TICKS = 3
 
 
 @pytest.fixture(scope="module")
-def ui(tmp_path_factory: pytest.TempPathFactory, thorough: bool) -> Iterator[Ui]:
-    """A filled warehouse over which every schedule of these publishers ticked more than once."""
+def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
+    """A filled warehouse over which every schedule of these publishers ticked three times."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -50,12 +51,12 @@ def ui(tmp_path_factory: pytest.TempPathFactory, thorough: bool) -> Iterator[Ui]
         instance = recording.instance(home)
         assert instance is not None
         with instance:
-            _tick(instance, 3 if thorough else 2)
+            _tick(instance)
     with serving(home, {}) as servers:
         yield servers
 
 
-def _tick(instance: dg.DagsterInstance, ticks: int) -> None:
+def _tick(instance: dg.DagsterInstance) -> None:
     loaded = definitions.build()
     known = {code: source for code, source in open_context().sources.items() if code in SOURCES}
     assert known
@@ -63,7 +64,7 @@ def _tick(instance: dg.DagsterInstance, ticks: int) -> None:
     for schedule in loaded.get_repository_def().schedule_defs:
         if not schedule.job_name.startswith(("live", *(f"{code}_every" for code in SOURCES))):
             continue
-        for tick in range(ticks):
+        for tick in range(TICKS):
             at = now + timedelta(minutes=5 * tick)
             with dg.build_schedule_context(instance=instance, scheduled_execution_time=at) as context:
                 asked = schedule.evaluate_tick(context).run_requests or ()
@@ -92,8 +93,8 @@ def test_every_check_of_a_feed_in_order_is_green_and_evaluated_no_day_is_red_and
         for check in node["assetChecksOrError"].get("checks", ())
     }
     assert len(found) > 80
-    # The twin of SPP's five-minute prices publishes only its newest hour, so its first day fills during the fetches.
-    # EIA publishes a day's forecast hours after the day has begun: until then a new warehouse has no future forecast.
+    # The twin of SPP's five-minute prices states its newest hour only: its first day fills while it is asked.
+    # EIA states a day's forecast hours after the day has begun: until then a new warehouse has none that looks ahead.
     may_wait = {"spp/lmp_rt complete", "eia/demand_forecast fresh"}
     odd = {name: shown for name, shown in found.items() if shown != "green"}
     assert set(odd.values()) <= {"amber"}, odd

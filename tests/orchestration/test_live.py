@@ -1,8 +1,4 @@
-"""Check the `live` job: an unavailable or changed publisher affects no other, and only the need for manual action fails
-it.
-
-This module cannot postpone the evaluation of annotations.
-"""
+"""Check the `live` job: an unavailable publisher affects no other, and only what needs manual action fails the job."""
 
 from collections.abc import Sequence
 from dataclasses import replace

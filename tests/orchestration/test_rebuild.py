@@ -1,4 +1,4 @@
-"""Check `emds rebuild`: the same rows from the raw archive without the network, and monthly files resolved anew."""
+"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew."""
 
 from __future__ import annotations
 
@@ -66,22 +66,16 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
     assert files == {key: storage.stat(key) for key in storage.keys("series/")}
 
 
-def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thorough: bool) -> None:
-    """For days a week back ISO-NE sends final prices beside the first ones, within the same second.
+def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ISO-NE gives final prices of days a week back beside the first ones, within the same second.
 
-    The test takes one day of each feed, the older one if its publisher reaches back; a thorough run takes both. Feeds
-    that take a hundred responses or more per day are left out.
+    Feeds whose days take a hundred responses or more are left out.
     """
     in_simulated(monkeypatch, tmp_path)
     pipeline = open_context()
     many = ("aemo.trading", "aemo.dispatch", "entsoe.flows", "spp.lmp_rt")
     feeds = [one for source in pipeline.sources.values() for one in source.feeds if one.id not in many]
-    old, new = date(2026, 11, 14), date(2026, 11, 19)
-    tasks = [
-        task
-        for one in feeds
-        for task in monthly_tasks(one, [old, new] if thorough else [old if one.reach_days is None else new])
-    ]
+    tasks = [task for one in feeds for task in monthly_tasks(one, [date(2026, 11, 14), date(2026, 11, 19)])]
     tasks += monthly_tasks(feed("isone.lmp_rt"), [date(2026, 11, day) for day in (11, 12)])
     for task in tasks:
         ingest_days(pipeline, feed(task.feed), days_of(task))

@@ -117,17 +117,8 @@ another API; years after."""
 
 @pytest.mark.parametrize("feed_id", FEEDS)
 def test_past_days_are_whole_and_the_grids(feed_id: str, ask: Ask) -> None:
-    feed = feeds()[feed_id]
     for kind, age in PAST:
-        if age != 20 or asked(feed, kind, 2) != asked(feed, kind, 20):  # else the same estimates in the same answers
-            require_truth(feed, kind, age, ask)
-
-
-def asked(feed: Feed, kind: str, age: int) -> list[tuple[object, ...]]:
-    """What a feed asks for a day so many days later."""
-    day = day_of(feed, kind)
-    requests = feed.requests([year_or_day(feed, day)], after(feed, day, age))
-    return [(request.url, request.params, request.body) for request in requests]
+        require_truth(feeds()[feed_id], kind, age, ask)
 
 
 def require_truth(feed: Feed, kind: str, age: int, ask: Ask) -> None:

@@ -37,8 +37,7 @@ PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
 PRICE = 1000
 LIMITS = PaymentLimits(lease=60, confirm=0.3, timeouts=Timeouts(connect=2, verify=2, settle=2, pending=0.01))
-"""Seconds before a facilitator counts as hanging: a busy machine needs less, and each one that hangs costs this time.
-"""
+"""Timeouts that a busy machine does not reach. Each facilitator that hangs costs a test this time."""
 HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
 RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
 NONCE_USED = "invalid_exact_evm_nonce_already_used"

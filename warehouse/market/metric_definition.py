@@ -98,8 +98,8 @@ class Definition:
     unit: Callable[[Zone], str]
     """The unit of a zone's rows, in the spelling of rows."""
     sign: str
-    interval: str | None
-    """What a row's value describes; null for the interval's mean, or for the reading at `ts`."""
+    interval: str
+    """What a row's value describes."""
     limits: Callable[[Zone, str, str | None], Limits]
     """By zone, unit of the row, and fuel."""
     level: Callable[[Zone], Tolerance | None] | None

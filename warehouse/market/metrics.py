@@ -49,6 +49,9 @@ def _mix_limits(zone: Zone, unit: str, fuel: str | None) -> Limits:
     return _generation_limits(zone, unit, fuel)
 
 
+MEAN = "The value is the mean of the interval, or the reading at `ts` if meters are read at points in time."
+"""The interval of most metrics."""
+
 _CARBON_ESTIMATE = Definition(
     title="Carbon intensity, estimated",
     definition="An estimate by this service, not a value of the publisher: direct CO2 of the generation inside the "
@@ -57,7 +60,7 @@ _CARBON_ESTIMATE = Definition(
     units="gCO2/kWh",
     unit=lambda zone: carbon.UNIT,
     sign="Zero or positive.",
-    interval=None,
+    interval=MEAN,
     limits=_carbon_limits,
     level=_carbon_level,
     agreement=None,
@@ -118,7 +121,7 @@ METRICS: dict[Metric, Definition] = {
         units="MW",
         unit=_mw,
         sign="Positive. In South Australia, rooftop solar can make it negative.",
-        interval=None,
+        interval=MEAN,
         limits=lambda zone, unit, fuel: Limits(zone.least_demand * zone.peak_mw, 1.5 * zone.peak_mw),
         level=lambda zone: Tolerance(5, 0.07, 0.01 * zone.peak_mw),
         agreement=Agreement(0.06, 150.0),
@@ -140,7 +143,7 @@ METRICS: dict[Metric, Definition] = {
         units="MW",
         unit=_mw,
         sign="Net import: positive into the zone, negative out of it.",
-        interval=None,
+        interval=MEAN,
         # Small zones trade more than they use (NO-2, DK-1, CH).
         limits=lambda zone, unit, fuel: Limits(-(15_000 + 0.25 * zone.peak_mw), 15_000 + 0.25 * zone.peak_mw),
         level=lambda zone: Tolerance(5, 0.15, 0.015 * zone.peak_mw),
@@ -162,7 +165,7 @@ METRICS: dict[Metric, Definition] = {
         units="MW, or % of the total",
         unit=lambda zone: zone.generation_unit,
         sign="Positive. In California, storage is negative while charging, and idle plants may be slightly negative.",
-        interval=None,
+        interval=MEAN,
         limits=_generation_limits,
         level=lambda zone: Tolerance(5, 0.10, 0.01 * zone.peak_mw),
         agreement=None,
@@ -187,7 +190,7 @@ METRICS: dict[Metric, Definition] = {
         unit=_mw,
         sign="Positive. `pumped_storage` and `battery` are output minus consumption: negative while charging. `hydro` "
         "and `other` may be negative if the publisher counts storage in them. Idle plants may be slightly negative.",
-        interval=None,
+        interval=MEAN,
         limits=_mix_limits,
         level=None,  # fuels of an interval arrive one after another, so their sum is not a level
         agreement=None,
@@ -210,7 +213,7 @@ METRICS: dict[Metric, Definition] = {
         units="gCO2/kWh",
         unit=lambda zone: "gCO2/kWh",
         sign="Positive.",
-        interval=None,
+        interval=MEAN,
         # No covered grid was ever carbon-free: 0 is a missing value.
         limits=lambda zone, unit, fuel: Limits(1.0, 1000.0),
         level=lambda zone: Tolerance(5, 0.20, 15.0),

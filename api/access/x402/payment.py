@@ -42,9 +42,9 @@ _DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address 
 _TRANSFER_FIELDS = "address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce"
 _TRANSFER_TYPE = f"TransferWithAuthorization({_TRANSFER_FIELDS})"
 _HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
-_PLAIN_BYTES = 65
+_PLAIN_LENGTH = 2 + 2 * 65
 _RECOVERY = {27: 0, 28: 1}
-"""USDC reverts a transfer with any other v, after a facilitator may have accepted it."""
+"""Recovery id by `v`, the last byte of a signature: USDC reverts a transfer with any other `v`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Payment:
     @property
     def is_plain(self) -> bool:
         """Return whether the signature has the form of an ordinary account's, which is checked here."""
-        return len(self.signature) == 2 + 2 * _PLAIN_BYTES
+        return len(self.signature) == _PLAIN_LENGTH
 
 
 def decode(header: str) -> Payment:
@@ -93,7 +93,7 @@ def decode(header: str) -> Payment:
         valid_after=int(_matching(signed, "validAfter", _NUMBER)),
         valid_before=int(_matching(signed, "validBefore", _NUMBER)),
         nonce=_matching(signed, "nonce", _NONCE).lower(),
-        signature=_matching(payload, "signature", _SIGNATURE),
+        signature=_with_v(_matching(payload, "signature", _SIGNATURE)),
     )
 
 
@@ -185,6 +185,13 @@ def _document(header: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise malformed("invalid_payload", "the decoded payment header must be a JSON object")
     return document
+
+
+def _with_v(signature: str) -> str:
+    """Return a signature as USDC accepts it: some wallets sign with the recovery id, 0 or 1, instead of `v`."""
+    if len(signature) != _PLAIN_LENGTH:
+        return signature
+    return signature[:-2] + {"00": "1b", "01": "1c"}.get(signature[-2:], signature[-2:])
 
 
 def _member_object(document: dict[str, Any], name: str) -> dict[str, Any]:
