@@ -1,4 +1,4 @@
-"""Followers of the log of changes, and what happens to the rows meanwhile."""
+"""Model followers of the change log, and the steps that change the rows meanwhile."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 SEGMENT = 8
-"""Entries of a segment under `short_segments`."""
+"""The number of entries per segment under `short_segments`."""
 
 
 def rows_of(folder, window=EVERYTHING) -> dict[tuple, tuple]:
-    """What a reader sees of GB's demand, by identity."""
+    """Return the served rows of GB's demand in `window`, by identity."""
     table = stored_rows.read(folder, "GB", "demand", window).to_pylist()
     return {
         (row["ts"], row["fuel"], row["counterparty"], row["link"]): (
@@ -37,7 +37,7 @@ def rows_of(folder, window=EVERYTHING) -> dict[tuple, tuple]:
 
 
 class Follower:
-    """Holds rows by the log alone: for each entry it reads the entry's span again."""
+    """A follower that learns of changes only from the log, and reads the range of each entry again."""
 
     def __init__(self) -> None:
         self.rows: dict[tuple, tuple] = {}
@@ -66,7 +66,7 @@ steps = st.lists(
 
 
 def follow_steps(folder, steps):
-    """Backfills, corrections, withdrawals, rights taken and given, and a damaged month that is rebuilt."""
+    """Follow backfills, corrections, withdrawals, changed permissions, and a damaged month that is rebuilt."""
     follower, now = Follower(), 1000
     for step in steps:
         now += 1
@@ -93,24 +93,24 @@ def follow_steps(folder, steps):
 
 
 def publication(folder) -> None:
-    """What a publication does for followers."""
+    """Publish the manifest, which also appends missing entries to the log."""
     manifest.publish(folder, 0, lambda place: 10)
 
 
 def number(folder) -> int:
-    """Of the newest entry."""
+    """Return the number of the newest entry."""
     return int(change_log.newest(folder).rpartition("-")[2])
 
 
 def spoil(folder) -> None:
-    """A served month's bytes go wrong, and a rebuild finds nothing of it in the raw archive."""
+    """Damage a served month, and rebuild it from an empty raw archive."""
     for key in folder.keys("series/")[:1]:
         folder.put(key, b"PAR1" + os.urandom(50))
         rebuild(folder, key)
 
 
 def rebuild(folder, key) -> None:
-    """Rebuild a month of which the raw archive holds nothing."""
+    """Rebuild the month of `key` for which the raw archive has no response."""
     restore.put(folder, Month(*layout.of_series(key)[:3]), empty(), RANKS, "live", None)
 
 

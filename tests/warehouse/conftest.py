@@ -1,4 +1,4 @@
-"""Shared by the tests of the warehouse: an empty folder, and a log of changes in short segments."""
+"""Provide the fixtures of the warehouse tests: an empty folder, and a change log with short segments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from warehouse.store.storage import Folder
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """Without a mode, until something is folded into it."""
+    """Return a folder without a mode; the first fold sets one."""
     return Folder(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def short_segments() -> Iterator[None]:
-    """Segments of eight entries: the log's ends come soon."""
+    """Shorten segments to eight entries, so that tests reach the ends of the log."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(change_log, "SEGMENT", SEGMENT)
         yield

@@ -1,4 +1,4 @@
-"""A model of the series store in plain Python, and rows of GB's demand to fold into both."""
+"""Model the series store in plain Python, and draw rows of GB's demand to fold into both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NET = (None, None, None)
 
 @dataclass
 class Version:
-    """What the model knows of one reading."""
+    """One version of a value, as the model knows it."""
 
     feed: str
     key: tuple
@@ -33,7 +33,7 @@ class Version:
     unit: str
     known_at: int
     estimate: tuple = (None, None, None)
-    """Low, high and factors."""
+    """The lower bound, the upper bound and the factor set."""
     superseded_at: int | None = None
 
     @property
@@ -57,7 +57,7 @@ class Version:
 
 
 class Model:
-    """All versions of one zone's metric in a list, and the rules of resolving and folding written out."""
+    """All versions of one zone's metric in a list, with explicit rules for folding and resolving."""
 
     def __init__(self) -> None:
         self.versions: list[Version] = []
@@ -80,7 +80,7 @@ class Model:
         self.versions = [v for v in self.versions if v.superseded_at is None or v.superseded_at > v.known_at]
 
     def served(self, ranks, at=None):
-        """Rows as `read` gives them, at an instant of knowing."""
+        """Return the rows that `read` returns, as known at `at`."""
         then = (
             [v for v in self.versions if v.superseded_at is None]
             if at is None
@@ -114,7 +114,7 @@ def overlap(a, b):
 
 
 def tuples(table: pa.Table) -> list[tuple]:
-    """Rows read, as `Version.row` gives them."""
+    """Return the rows of `table` in the form of `Version.row`."""
     assert table.schema.equals(SCHEMA)
     rows = table.to_pylist()
     assert all(r["source"] == r["feed"].split(".")[0] and r["superseded_at"] is None for r in rows)
@@ -144,7 +144,7 @@ identities = st.sampled_from(
 
 @st.composite
 def feed_rows(draw):
-    """Rows of one answer: consecutive intervals of one or two series, sometimes with holes, repeats or another unit."""
+    """Draw the rows of a response: runs of one or two series, sometimes with gaps, repeats or another unit."""
     rows = []
     for _ in range(draw(st.integers(0, 3))):
         fuel, counterparty, link = draw(identities)
@@ -180,7 +180,7 @@ def feed_rows(draw):
 
 @st.composite
 def spans(draw):
-    """Up to two spans that the answers cover, whole hours, over the turn of the month."""
+    """Draw up to two ranges that the responses cover, in whole hours around the turn of the month."""
     return [
         Window(BASE + first * 3600, BASE + (first + hours) * 3600)
         for first, hours in draw(st.lists(st.tuples(st.integers(-1, 9), st.integers(0, 9)), max_size=2))
@@ -188,7 +188,9 @@ def spans(draw):
 
 
 def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ranks=RANKS, metric="demand", **key):
-    """Folds consecutive values of one series of GB, and withdraws what `spans` cover and no value states."""
+    """Fold consecutive values of one series of GB, and withdraw the stored values that `spans` cover and `values`
+    omits.
+    """
     step = RESOLUTIONS[resolution]
     rows = Rows()
     rows.extend(
@@ -200,12 +202,12 @@ def fold(folder, feed, start, values, resolution="1h", known_at=1, spans=(), ran
 
 
 def values(folder, window=EVERYTHING):
-    """Those served of GB's demand."""
+    """Return the served values of GB's demand."""
     return stored_rows.read(folder, "GB", "demand", window).column("value").to_pylist()
 
 
 def spelled(month):
-    """Versions in a form to compare, whatever their order and the numbers of their labels."""
+    """Return the versions of `month` in a form to compare, whatever their order and label numbers."""
     return sorted(
         (tuple(part or "" for part in month.labels[s]), *rest)
         for s, *rest in zip(
@@ -221,5 +223,5 @@ def spelled(month):
 
 
 def resolve_again(folder, place, ranks, terms=None):
-    """Ranks or rights changed."""
+    """Resolve the month again after a change of ranks or redistribution permissions."""
     month_versions.update(folder, Month(*place), lambda stored: stored.versions, ranks, "live", terms=terms)

@@ -1,4 +1,4 @@
-"""Published documents: only over an older version, whole, and withdrawn where nothing may be said any more."""
+"""Test published documents: only newer versions replace them, they stay complete, and they can be withdrawn."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_was_withdrawn_no_older_publisher_puts_back(folder):
 
 @pytest.mark.parametrize("other", ["brief/FR.json", "brief/BE.json"])
 def test_a_document_that_was_copied_over_another_is_damaged(folder, other):
-    """Of the two others one is published and one is withdrawn."""
+    """Copy each of two other documents over the brief: a published one and a withdrawn one."""
     artefact.put(folder, "brief/GB.json", b'{"zone":"GB"}', 1)
     artefact.put(folder, "brief/FR.json", b'{"zone":"FR"}', 1)
     artefact.withdraw(folder, "brief/BE.json", 1)
@@ -58,7 +58,7 @@ def test_a_document_that_was_copied_over_another_is_damaged(folder, other):
 
 
 def test_a_version_from_the_future_does_not_stand(folder):
-    """It was given by a clock that has been set back since."""
+    """Replace a version that was given before the clock was set back."""
     artefact.put(folder, "x.json", b'{"n":1}', time.time_ns() + 10**15)
     assert artefact.put(folder, "x.json", b'{"n":2}', artefact.new_version())
     assert artefact.get(folder, "x.json").body == b'{"n":2}'

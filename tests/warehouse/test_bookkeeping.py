@@ -1,4 +1,4 @@
-"""Bookkeeping that fails is logged with its place, and the work goes on; signals are none of its business."""
+"""Check that a bookkeeping failure is logged with its location and stops no work, and that signals pass."""
 
 from __future__ import annotations
 

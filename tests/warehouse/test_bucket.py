@@ -1,4 +1,4 @@
-"""What a bucket promises beyond a folder: few requests, bad lines, locks that run out, writers believed dead."""
+"""Test what a bucket guarantees beyond a folder: few requests, poor connections, expired locks, replaced writers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ QUICK = {"request_s": 1.0, "retries": 3, "retry_s": 8.0}
 
 @pytest.fixture(scope="module")
 def bucket_endpoint(s3_endpoint):
-    """moto's: here the requests themselves are judged."""
+    """Return moto's endpoint, since these tests check the requests themselves."""
     return s3_endpoint
 
 
@@ -29,7 +29,7 @@ def line(bucket_place):
 
 
 def asked(line):
-    """The requests since the last call, without the prefix."""
+    """Return the requests since the last call, without the prefix."""
     done = [request.split("?")[0] for request in line.requests]
     line.requests.clear()
     return done
@@ -76,7 +76,7 @@ def test_objects_of_other_tools_have_an_identity_too(bucket_place):
 
 @pytest.mark.parametrize("fault", ["lost", "unanswered", "cut", "slow_down", "repeat"])
 def test_a_bad_line_is_ridden_out(bucket_place, line, fault):
-    """Every other request fails: reads answer right, writes hold, each once."""
+    """Fail every other request: reads still return the right bytes, and each write takes effect once."""
     storage = bucket_place.open(**QUICK)
     line.plan = lambda number, _: fault if number % 2 else ""
     storage.put("a", b"zero", version=1)

@@ -1,4 +1,4 @@
-"""What is kept within a bound of bytes."""
+"""Test the cache with a limit in bytes: it evicts the least recently used value."""
 
 from __future__ import annotations
 

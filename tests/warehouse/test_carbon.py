@@ -1,4 +1,4 @@
-"""The estimate of carbon intensity: the method by hand, each reason to refuse an interval, the published factors."""
+"""Test estimates of carbon intensity: worked examples, each reason to refuse an interval, the published factors."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from warehouse.market.carbon import (
 from warehouse.market.vocabulary import Fuel
 
 T, STEP = 1_780_000_200, 300
-"""On a grid of five minutes."""
+"""A time on a grid of five minutes, and the step in seconds."""
 
 
 def mix(count: int = 1, /, **mw: float) -> list[FuelReadings]:
-    """Return readings of some fuels, the same value in each of some five-minute intervals."""
+    """Return `count` five-minute intervals in which each fuel has the value in `mw`."""
     starts = [T + STEP * number for number in range(count)]
     return [FuelReadings(fuel, "5m", starts, [value] * count) for fuel, value in mw.items()]
 
 
 def only(found: Estimates) -> tuple[float, float, float]:
-    """Return value, low and high of the one interval."""
+    """Return the value, lower bound and upper bound of the only interval."""
     assert found.ts.tolist() == [T]
     assert found.reasons == (None,)
     return float(found.value[0]), float(found.low[0]), float(found.high[0])
 
 
 def refusal(found: Estimates) -> Reason | None:
-    """Return why the one interval is refused."""
+    """Return why the only interval is refused."""
     (reason,) = found.reasons
     return reason
 
@@ -89,7 +89,8 @@ def test_more_than_15_percent_of_unknown_origin_is_refused(unknown: float, expec
 
 
 def test_bounds_too_far_apart_are_refused() -> None:
-    assert refusal(estimate("AT", mix(waste=70, other=0, wind=930))) == "wide"  # 92 g apart, the value is 42 g
+    # the bounds are 92 g apart, the value is 42 g
+    assert refusal(estimate("AT", mix(waste=70, other=0, wind=930))) == "wide"
     assert only(estimate("AT", mix(waste=60, other=0, wind=940))) == (36.0, 0.0, 79.2)
     assert only(estimate("PL", mix(waste=100, coal=800, gas=100))) == (858.0, 798.0, 930.0)
 
@@ -132,7 +133,7 @@ mixes = st.dictionaries(
 
 @given(mixes, st.sampled_from(["GB", "FR", "US-PJM", "BE"]))
 def test_an_estimate_is_a_mean_of_factors_between_its_bounds(mw: dict[str, float], zone: str) -> None:
-    """Computed again, term by term."""
+    """Compute the estimate and its bounds again, term by term."""
     found, factors = estimate(zone, mix(**mw)), factor_set(CURRENT_SET)
     for number in range(len(found.ts)):
         if found.reasons[number] is not None:
@@ -154,7 +155,7 @@ PUBLISHED = {"emds-direct-1": "82c84ae9301508bc31bef32da55055a8a92ba386285d66aef
 
 
 def test_a_published_set_of_factors_never_changes() -> None:
-    """If this fails, put the old set back and publish the new factors under another id."""
+    """If this test fails, restore the old set and publish the new factors under another id."""
     stored = json.loads(files("warehouse.market").joinpath("carbon_factors.json").read_bytes())
     texts = {each["id"]: json.dumps(each, sort_keys=True).encode() for each in stored["sets"]}
     assert {set_id: hashlib.sha256(text).hexdigest() for set_id, text in texts.items()} == PUBLISHED

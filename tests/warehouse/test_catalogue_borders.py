@@ -1,4 +1,4 @@
-"""The catalogue names silent borders: without a reading for 14 days while the zone's others report."""
+"""Check that the catalogue names borders without data for 14 days while the zone's other borders report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of the log of changes: cursors, filters, entries that wait or go, writers at once, and damaged files."""
+"""Test the pages of the change log: cursors, filters, delayed and expired entries, concurrent writers, damage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.usefixtures("short_segments"), pytest.mark.slow]
 
 
 def test_the_newest_cursor_of_a_log_whose_end_is_damaged_is_behind_it(tmp_path):
-    """Webhooks go on there at once, not only after the next change."""
+    """Check that webhooks continue there at once, without waiting for the next change."""
     folder = Folder(tmp_path)
     fold(folder, "one.fast", BASE, [1, 2, 3])
     folder.put(layout.change_segment(0), b"spoilt")
@@ -47,7 +47,7 @@ END = 2 * SEGMENT + 4
 
 @pytest.fixture(scope="module")
 def long(tmp_path_factory):
-    """Two and a half segments, an entry a minute."""
+    """Return a log of two and a half segments with one entry per minute."""
     folder = Folder(tmp_path_factory.mktemp("long"))
     for n in range(1, END + 1):
         change_log.append(folder, change(n), "", n * 60)
@@ -141,7 +141,7 @@ def test_after_thirty_days_an_entry_goes_and_its_cursor_with_it(tmp_path):
 @pytest.mark.parametrize("harm", ["spoilt", "lost"])
 @pytest.mark.parametrize("which", [0, 1, "head"])
 def test_a_log_file_that_is_damaged_or_lost_sends_followers_past_it(tmp_path, harm, which):
-    """Never silently past an entry: who has not read it yet gets 410 and reads all rows again."""
+    """Check that a follower never misses an entry unnoticed: it gets 410 and reads all rows again."""
     folder = Folder(tmp_path)
     for n in range(1, SEGMENT + 6):
         change_log.append(folder, change(n), "", n)

@@ -1,4 +1,4 @@
-"""The log of changes: who follows it ends with the rows served, whatever is folded, killed, lost or resolved."""
+"""Check that a follower of the change log ends with the served rows after folds, kills, losses and new ranks."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ def test_an_entry_counts_what_readers_see(tmp_path):
     folder = Folder(tmp_path)
     fold(folder, "three.back", BASE, [1, 2, 3])
     fold(folder, "one.fast", BASE, [10, 20, 30, 40])
-    fold(folder, "three.back", BASE, [5, 6, 7])  # served nowhere: no entry
+    fold(folder, "three.back", BASE, [5, 6, 7])  # not served, so there is no entry
     fold(folder, "one.fast", BASE, [10, 21], spans=[Window(BASE, BASE + 4 * HOUR)])
     entries = [entry.change for entry in change_log.read(folder, None, 10).entries]
     last = BASE + 3 * HOUR
     assert entries == [
         Change("GB", "demand", "three.back", BASE, BASE + 2 * HOUR, 3, 0, 0),
         Change("GB", "demand", "one.fast", BASE, last, 1, 3, 0),
-        Change("GB", "demand", "one.fast", BASE + HOUR, last, 0, 2, 1),  # the third comes from the lower rank now
+        # the third value now comes from the feed of lower rank
+        Change("GB", "demand", "one.fast", BASE + HOUR, last, 0, 2, 1),
     ]
 
 
@@ -47,7 +48,7 @@ def test_an_entry_counts_what_readers_see(tmp_path):
     ("case", "first"), [(case, 1 + number % 2) for number, case in enumerate(CASES) if case != "new"]
 )
 def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at, case, first):
-    """At every second operation, the odd ones and the even ones of the cases in turn."""
+    """Kill each case at every second operation: alternate cases at odd and at even operations."""
     made, followed = Folder(tmp_path / "made"), Follower()
     fold(made, "three.back", BASE, [11, 12])
     fold(made, "one.fast", BASE, [1, 2, 3])
@@ -69,7 +70,7 @@ def test_a_kill_at_any_point_loses_no_entry_and_invents_none(tmp_path, killed_at
 
 @pytest.mark.slow
 def test_a_kill_of_a_publication_loses_no_entry(tmp_path, killed_at):
-    """After a fold whose entry is missing: the next publication appends it once."""
+    """Kill the first publication after a fold without an entry: the next one appends the entry once."""
     made, followed = Folder(tmp_path / "made"), Follower()
     fold(made, "one.fast", BASE, [1, 2, 3])
     publication(made)
@@ -109,7 +110,7 @@ def test_a_month_that_is_gone_is_told(tmp_path):
 
 @contextmanager
 def unlogged(error=StorageError("the disk is broken")):  # noqa: B008  raised, not changed
-    """No entry can be appended."""
+    """Make every append to the log raise `error`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(change_log, "append", raising(error))
         yield

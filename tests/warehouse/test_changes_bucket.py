@@ -1,4 +1,4 @@
-"""The log of changes in a bucket: what holds for one in a folder, over any steps and killed at its requests."""
+"""Test the change log in a bucket: the guarantees of a folder hold over any steps and after kills at requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.warehouse.series_model import BASE, fold
 pytestmark = pytest.mark.slow
 _EXAMPLES = count(1)
 STRIDE = 9
-"""So many points of a fold lie between two kills; each of the cases begins at another one."""
+"""The number of requests between two kills of a fold; each case begins at a different request."""
 
 
 @settings(max_examples=8, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])

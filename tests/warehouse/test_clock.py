@@ -1,4 +1,4 @@
-"""Market time: days of 23, 24 and 25 hours, ambiguous stamps, windows, hours of civil time, the one `now`."""
+"""Test market time: days of 23, 24 and 25 hours, ambiguous stamps, windows, civil hours, the single `now`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The brief's method: against a plain exact reference and scipy, its words against its numbers, and worked examples."""
+"""Check the brief's method against an exact reference and scipy, its words against its numbers, and worked examples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STEPS = {900: "15m", 1800: "30m", HOUR: "1h"}
 
 
 def history(rows) -> RowColumns:
-    """`rows` are (start, seconds, value); None: no row."""
+    """Return the columns of `rows`, which are (start, seconds, value); rows whose value is None are left out."""
     rows = [row for row in rows if row[2] is not None]
     return RowColumns(
         tuple(RowLabels(None, None, None, "MW", step, "a", "a.b") for step in STEPS.values()),
@@ -36,7 +36,7 @@ def history(rows) -> RowColumns:
 
 
 def hourly(values, now) -> RowColumns:
-    """720 hourly values up to NOW (None: no row), and the current row."""
+    """Return hourly values up to NOW (None: no row), and the current row."""
     rows = [(START + i * HOUR, HOUR, v) for i, v in enumerate(values)]
     return history([*rows, (NOW, HOUR, now)])
 
@@ -48,7 +48,7 @@ def read(one: RowColumns, as_of: int = NOW + 60, tz: str = "UTC") -> Reading:
 
 
 def served(rows):
-    """Rows as they are served: one value per interval, the finest of an overlap."""
+    """Return rows as they are served: one value per interval, and the finest of overlapping ones."""
     latest = {}
     for ts, seconds, value in rows:
         if value is not None:
@@ -61,7 +61,7 @@ def served(rows):
 
 
 def reference_quantile(pairs, q):
-    """Inverse CDF of (value, weight) pairs; the mean of two where the cut falls exactly between."""
+    """Return the inverse CDF of (value, weight) pairs at `q`; exactly between two values, return their mean."""
     total, reached = sum(w for _, w in pairs), 0
     pairs = sorted(pairs)
     for n, (value, weight) in enumerate(pairs):
@@ -83,7 +83,7 @@ def half_up(exact):
 
 
 def reference(rows, tz, as_of):
-    """The whole reading in plain exact arithmetic, as a dict of what is compared."""
+    """Return the whole reading in exact arithmetic, as a dict of the compared fields."""
     begun = [r for r in rows if r[0] <= as_of]
     if not begun:
         return None
@@ -165,7 +165,7 @@ values = st.one_of(
 
 @st.composite
 def series(draw):
-    """Served rows of mixed resolutions with holes and rows ahead, in a zone with clock changes."""
+    """Draw served rows of mixed resolutions with gaps and future rows, in a zone with clock changes."""
     tz = draw(st.sampled_from(["UTC", "Europe/Berlin", "Australia/Adelaide", "America/Chicago"]))
     now = draw(
         st.sampled_from(
@@ -244,7 +244,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_worked_examples_of_what_the_reference_leaves_out(name):
-    """Percentages and why there is none, bands, directions."""
+    """Check percentages and the reasons for missing ones, bands and directions."""
     one, context, trend = EXAMPLES[name]
     reading = read(one)
     assert {field: getattr(reading.context, field) for field in context} == context

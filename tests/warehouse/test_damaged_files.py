@@ -1,4 +1,4 @@
-"""What rots, is cut or cannot be read is named by `emds verify`, and reaches no answer: every bit counts."""
+"""Check every bit: `emds verify` names each damaged, cut or unreadable file, and no response contains its data."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def fold(folder: Folder, feed: str, zone: str, metric: str, values: list[float],
 
 
 def build(home: Path) -> Folder:
-    """A warehouse with a file of every kind that carries a checksum."""
+    """Return a warehouse with a file of every type that has a checksum."""
     folder = Folder(home)
     for zone in ("GB", "FR"):
         fold(folder, "neso.generation", zone, "demand", [30000.5 + i for i in range(200)], 1)
@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def answers(folder: Folder) -> dict[str, object]:
-    """What each reader makes of each file; None where it refuses."""
+    """Return what each reader gets from each file, or None if it refuses the file."""
     by_reader: dict[str, object] = {}
     reader = Reader(folder, 10_000_000)
 

@@ -1,4 +1,4 @@
-"""Typed documents: what is written is read back, and a wrong field is named by its path."""
+"""Test typed documents: they are read back as written, and an error names the path of a wrong field."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def put_prices(folder: Folder) -> None:
 
 
 def change(folder: Folder, name: str, path: list[str | int], value: Any) -> None:
-    """Put a document again with another value at a path; for `None` the field is removed."""
+    """Write the document again with another value at `path`; None removes the field."""
     body = part = artefact.load(folder, name)
     for step in path[:-1]:
         part = part[step]
@@ -117,5 +117,5 @@ def test_a_month_whose_entry_is_wrong_is_counted_again(published: Folder, caplog
 
 @pytest.mark.parametrize("kind", [Latest, SnapshotZone, Brief])
 def test_values_by_fuel_are_no_fields_of_these_types(kind: type[Struct]) -> None:
-    """Each metric by fuel names its own fields, which a metric that is added has without a change of the types."""
+    """Check that each metric by fuel names its own fields, so that a new metric does not change these types."""
     assert not [name for name in kind.__struct_fields__ if any(mix.names(name) for mix in MIXES.values())]

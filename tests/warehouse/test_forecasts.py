@@ -1,4 +1,4 @@
-"""Vintages in the store, against a model that keeps them in lists: which is current, known, published by then."""
+"""Test stored vintages against a model in lists: which one is current, known, or published by a given time."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from warehouse.series.month_versions import Month
 from warehouse.store.storage import Folder
 
 NOON = 1_794_571_200
-"""2026-11-13T12:00Z."""
+"""The time 2026-11-13T12:00Z."""
 KEY = SeriesKey("GB", Forecast.DEMAND, "MW", "1h")
 NOVEMBER = Month(Forecast.DEMAND, "GB", "2026-11")
 RANKS = {"one.ahead": 1, "two.ahead": 9}
 
 
 def rows_of(*issued: tuple[int, dict[int, float]]) -> Rows:
-    """Vintages: hours after NOON when they were published, and their values by hour."""
+    """Return vintages, each given by its publication in hours after NOON and its values by hour."""
     rows = Rows()
     for published, values in issued:
         hours = [NOON + hour * HOUR for hour in values]
@@ -44,7 +44,7 @@ def fold(folder: Folder, rows: Rows, known_at: int, feed: str = "one.ahead") -> 
 
 
 def answers(folder: Folder, **question: int) -> dict[int, float]:
-    """The values by hours after NOON."""
+    """Return the values by hours after NOON."""
     return of_versions(month_versions.read(folder, NOVEMBER), **question)
 
 
@@ -54,7 +54,7 @@ def of_versions(versions: Versions, **question: int) -> dict[int, float]:
 
 
 class Model:
-    """Of each hour its versions as (published, known, value), oldest vintage first."""
+    """The versions of each hour as (published, known, value), oldest vintage first."""
 
     def __init__(self) -> None:
         self.hours: dict[int, list[tuple[int, int, float]]] = {}
@@ -63,7 +63,7 @@ class Model:
         for published, values in sorted(issued, key=lambda vintage: vintage[0]):
             for hour, value in values.items():
                 if hour + 1 <= published:
-                    continue  # over when it was published
+                    continue  # the hour was over at the publication
                 held = self.hours.setdefault(hour, [])
                 at = bisect_right([version[0] for version in held], published)
                 if not at or held[at - 1][2] != value:
@@ -173,7 +173,7 @@ def test_an_answer_that_says_no_time_is_dated_by_itself():
 FEED = declared.feed(
     "one.ahead", ["GB"], [Forecast.DEMAND], "1h", publication=Publication(grace_minutes=30), every_minutes=30
 )
-"""A publisher that forecasts each half hour."""
+"""A feed that forecasts each half hour."""
 
 
 def test_owed_are_vintages_by_when_they_were_published():

@@ -1,4 +1,4 @@
-"""EMDS_ZONES: which zones each value covers, and that their metrics, borders and names agree."""
+"""Test EMDS_ZONES: which zones each value covers, and that their metrics, borders and names agree."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_facts(setting: str) -> Any:
 
 
 def test_values_of_the_setting() -> None:
-    """Unset and `spec` add nothing, `europe` the whole table, a list its own zones in the order of the table."""
+    """Check that unset and `spec` add nothing, `europe` adds the whole table, and a list keeps the table's order."""
     assert choose("") == choose("spec") == ()
     assert choose("europe") == TABLE
     assert [zone.id for zone in choose(" DK-2 ,CZ, GB")] == ["CZ", "DK-2"]
@@ -66,7 +66,7 @@ def test_values_of_the_setting() -> None:
 
 
 def test_an_unknown_zone_ends_every_command_with_a_sentence() -> None:
-    """A typing error neither starts with fewer zones nor prints a traceback."""
+    """Check that a typing error neither starts with fewer zones nor prints a traceback."""
     done = subprocess.run(
         [sys.executable, "-m", "orchestration.cli", "doctor"],
         env=os.environ | {"EMDS_ZONES": "DK2"},
@@ -79,14 +79,14 @@ def test_an_unknown_zone_ends_every_command_with_a_sentence() -> None:
 
 
 def test_the_table_repeats_no_name() -> None:
-    """Ids, EIC codes and outside names belong to one zone, and to none of the default set."""
+    """Check that ids, EIC codes and outside names belong to one zone each, and to no zone of the default set."""
     assert len({zone.id for zone in TABLE} | ZONES.keys()) == len(TABLE) + len(ZONES)
     assert len({zone.eic for zone in TABLE}) == len({zone.outside for zone in TABLE}) == len(TABLE)
 
 
 @pytest.mark.parametrize("setting", ["spec", "europe", "IE", "DK-2,SE-4"])
 def test_zones_have_their_metrics_and_borders(setting: str) -> None:
-    """A zone lists what a feed carries and nothing else, and two zones agree on whether they have a border."""
+    """Check that a zone lists exactly what a feed carries, and that two zones agree on whether they have a border."""
     found = read_facts(setting)
     added = [zone.id for zone in choose(setting)]
     assert found["zones"] == [*ZONES, *added]
@@ -99,7 +99,7 @@ def test_zones_have_their_metrics_and_borders(setting: str) -> None:
 
 
 def test_zones_of_the_default_set_keep_their_borders() -> None:
-    """EMDS_ZONES renames the areas beyond a border and changes no number of borders: nets stay what they were."""
+    """Check that EMDS_ZONES renames the areas beyond a border without changing the borders, so that nets stay equal."""
     before, after = read_facts("spec"), read_facts("europe")
     ids = {name: zone.id for zone in TABLE for name in zone.outside_names}
     assert (
@@ -111,7 +111,7 @@ def test_zones_of_the_default_set_keep_their_borders() -> None:
 
 
 def test_stored_rows_of_a_new_zone_are_read_under_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Borders keep their order of reading: GB's ties to Ireland are those of IE, before those of NL."""
+    """Check that borders keep their order: GB's interconnectors to Ireland belong to IE and come before those to NL."""
     monkeypatch.setattr(monthfile, "ID_OF_OUTSIDE", {"Northern Ireland": "IE", "Sweden SE4": "SE-4"})
     areas = (None, "NL", "Northern Ireland", "Norway NO1")
     labels = tuple(RowLabels(None, area, None, "MW", "1h", "s", "s.f", None, None) for area in areas)
@@ -125,7 +125,7 @@ def test_stored_rows_of_a_new_zone_are_read_under_its_id(monkeypatch: pytest.Mon
 
 
 def test_tools_describe_the_default_set_alone() -> None:
-    """The descriptions of MCP's tools stay short: the response of list_zones has the ids of further zones."""
+    """Check that MCP descriptions stay short: the response of list_zones has the ids of further zones."""
     code = "from api.mcp.tools import TOOLS; print([tool.listed for tool in TOOLS.values()])"
     environ = os.environ | {"EMDS_ZONES": "europe"}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
@@ -134,7 +134,7 @@ def test_tools_describe_the_default_set_alone() -> None:
 
 
 def test_a_name_that_resembles_a_zone_of_another_country_leads_nowhere() -> None:
-    """One letter lies between Iceland and Ireland."""
+    """Check Iceland, which differs from Ireland by one letter."""
     code = "from warehouse.market.zones import _unknown\nprint(_unknown('Iceland'))\nprint(_unknown('Irelnd'))"
     environ = os.environ | {"EMDS_ZONES": "europe"}
     done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)

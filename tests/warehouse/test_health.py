@@ -1,4 +1,4 @@
-"""Health and attempts: when rows are due, the four states in time, what a later note keeps, how feeds were asked."""
+"""Test health and attempts: due times, the four states, what a later note keeps, and the counts of requests."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ FEED = declared.feed("a.b", ["FR"], [Metric.PRICE], "5m", publication=ROLLING)
 @pytest.mark.parametrize(
     ("day", "out"),
     [
-        (date(2026, 3, 29), "2026-03-28T12:30:00Z"),  # the auction for the day of 23 hours, by winter time
-        (date(2026, 3, 30), "2026-03-29T11:30:00Z"),  # put out on that day, by summer time
-        (date(2026, 10, 26), "2026-10-25T12:30:00Z"),  # put out on the day of 25 hours, by winter time
+        (date(2026, 3, 29), "2026-03-28T12:30:00Z"),  # auction for the day of 23 hours, in winter time
+        (date(2026, 3, 30), "2026-03-29T11:30:00Z"),  # published on that day, in summer time
+        (date(2026, 10, 26), "2026-10-25T12:30:00Z"),  # published on the day of 25 hours, in winter time
     ],
 )
 def test_a_daily_feed_is_out_by_the_clock_of_its_zone(day: date, out: str) -> None:

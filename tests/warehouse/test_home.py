@@ -1,4 +1,4 @@
-"""Where a warehouse lies, as the environment says it."""
+"""Test how the environment sets the location of a warehouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The horizon of stored rows against a table of quarter hours: midnights, clock changes, mixed steps, ties, gaps."""
+"""Check the horizon against a table of quarter hours: midnights, clock changes, mixed resolutions, ties, gaps."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ QUARTER = 900
 MIDNIGHTS = [
     instant(text)
     for text in (
-        "2026-03-27T23:00:00Z",  # in Brussels; the day after has 23 hours
-        "2026-10-23T22:00:00Z",  # the day after has 25
+        "2026-03-27T23:00:00Z",  # in Brussels; the next day has 23 hours
+        "2026-10-23T22:00:00Z",  # the next day has 25
         "2026-12-30T23:00:00Z",
         "2026-06-14T22:00:00Z",
     )
@@ -30,7 +30,7 @@ STEPS = {"15m": QUARTER, "30m": 2 * QUARTER, "1h": HOUR}
 
 
 def columns(rows: list[tuple[int, float, str, str]]) -> RowColumns:
-    """Rows of ts, value, resolution, source."""
+    """Return the columns of rows of ts, value, resolution and source."""
     labels = tuple(RowLabels("", "", "", "EUR/MWh", step, code, f"{code}.price") for _, _, step, code in rows)
     return RowColumns(
         labels,
@@ -50,7 +50,7 @@ PIECES = st.lists(
     min_size=1,
     max_size=5,
 )
-"""Runs of one resolution, and the quarter hours missing behind each."""
+"""Runs of one resolution, each followed by a number of missing quarter hours."""
 
 
 QUARTERS = st.one_of(st.none(), st.integers(0, 200))
@@ -84,7 +84,7 @@ def test_agrees_with_brute_force_over_quarter_hours(
     between: tuple[int, int] | None,
     kind: Any,
 ) -> None:
-    """Every block and every slot from a table of quarter hours, each as an exact fraction, by the clock on the wall."""
+    """Find every block and slot in a table of quarter hours, with exact fractions and the civil time of day."""
     rows, at = [], start
     for resolution, values, missing in pieces:
         for value in values:
@@ -167,7 +167,7 @@ def test_agrees_with_brute_force_over_quarter_hours(
 
 
 def is_between(ts: int, between: tuple[int, int]) -> bool:
-    """Whether a clock in Brussels shows a time of the span, by the minutes of the day listed one by one."""
+    """Return whether a clock in Brussels shows a time of the range, from a list of the day's minutes."""
     shown = datetime.fromtimestamp(ts, ZoneInfo("Europe/Brussels"))
     first, second = between
     minutes = {(first + n) % 1440 for n in range((second - first) % 1440)}
@@ -175,7 +175,7 @@ def is_between(ts: int, between: tuple[int, int]) -> bool:
 
 
 def test_sources_and_unit_are_those_of_the_rows_from_the_running_one_on() -> None:
-    """What ran before is no part of the answer: it would leave it within the interval."""
+    """Exclude the row before the current interval, which would drop out of the window before that interval ends."""
     start = MIDNIGHTS[0]
     rows = [(start - HOUR, 1.0, "1h", "old"), (start, 2.0, "1h", "north"), (start + 9 * HOUR, 2.0, "1h", "east")]
     ahead = horizon.known_ahead(columns(rows), start)

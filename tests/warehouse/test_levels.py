@@ -1,6 +1,6 @@
-"""Level shifts: days that leave their series' own level, jump at their start or restate by a factor.
+"""Test level shifts: days that leave their series' level, jump at the start or are restated by a factor.
 
-Weather does not.
+Weather does not count as a shift.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ DAYS = 21
 
 
 def curve(metric: str, seed: int = 0) -> np.ndarray:
-    """Three weeks of hourly means with a daily cycle, weekends and noise."""
+    """Return three weeks of hourly means with a daily cycle, weekends and noise."""
     rng = np.random.default_rng(seed)
     hour = np.arange(DAYS * 24)
     cycle = np.sin((hour % 24 - 9) / 24 * 2 * np.pi)
@@ -58,8 +58,8 @@ def test_a_day_at_another_level_is_told(metric: str, factor: float, hours: int) 
 
 
 def test_what_is_stored_of_the_same_hours_tells_a_factor_at_once() -> None:
-    """As a poll does, which asks again for yesterday and for today so far."""
-    values = curve("interchange") + 3_000  # around zero: its level says nothing
+    """Fetch yesterday and today so far again, as a poll does."""
+    values = curve("interchange") + 3_000  # around zero, so that its level proves nothing
     new = series(-values[19 * 24 :], 19 * 24)
     reported = shifts("interchange", "AT", [day(19), day(20)], new, series(values))
     assert [(shift.day, shift.reason) for shift in reported] == [

@@ -1,4 +1,4 @@
-"""Addresses of object stores: what they may say, clients that they open, failures in words without a secret."""
+"""Test URLs of object stores: their parts, the clients they create, and errors that contain no secret."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def test_a_request_is_signed_for_the_region_that_is_set(monkeypatch, of_address,
 
 @contextmanager
 def answering(status: int, code: str) -> Iterator[str]:
-    """The address of a server that answers everything with one error."""
+    """Yield the URL of a server that returns the same error for every request."""
     body = f"<Error><Code>{code}</Code><Message>None.</Message></Error>".encode()
     with closing(Publisher(replies(status, body, Content_Type="application/xml"))) as server:
         yield server.base
 
 
 def refusals(store: obstore.store.ObjectStore) -> set[str]:
-    """What is said of each kind of request."""
+    """Return the error texts of each type of request."""
     calls: dict[str, Callable[[], object]] = {
         "read": lambda: obstore.get(store, "k").bytes(),
         "listed": lambda: obstore.list(store).collect(),

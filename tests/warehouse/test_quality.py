@@ -1,4 +1,4 @@
-"""Judging rows: what is set aside, what is only reported, and which spans are whole."""
+"""Test the validation of rows: what is quarantined, what is only reported, and which ranges are complete."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def series(
 
 
 def checks(rows: Rows, feed: Feed | None = None, day: MarketDay = DAY, now: int = LATER) -> dict[str, int]:
-    """Counts by check, summed."""
+    """Return the findings per check, summed."""
     verdict = judge(rows, feed or feed_of(), [day.window], now)
     counts: Counter[str] = Counter()
     for finding in verdict.findings:

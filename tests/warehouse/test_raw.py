@@ -1,4 +1,4 @@
-"""Kept bodies: whole, deduplicated against the newest answer to the same question, found again by day, pruned."""
+"""Test the raw archive: complete bodies, no repeats of the newest response, search by day, and retention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def question(url: str = "https://example.org/a", *days: date) -> Request:
 
 
 def keep(storage: Folder, request: Request, body: bytes, fetched_at: int, mode: str) -> str | None:
-    """Keeps a body as a run of its own does."""
+    """Write a body to the raw archive as a separate run does."""
     return raw.KeptAnswers(storage, request.feed).keep(request, body, fetched_at, mode)
 
 
@@ -56,7 +56,7 @@ def test_an_equal_answer_is_not_kept_again_but_a_changed_back_one_is(tmp_path: P
 
 
 def test_bodies_are_found_in_the_order_in_which_they_came(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many come within one second, and a clock that was ahead once is set right later."""
+    """Fetch many responses within one second, with a clock that was ahead and is then set right."""
     storage = Folder(tmp_path)
     bodies = [str(number).encode() for number in range(20)]
     for number, body in enumerate(bodies):
@@ -105,7 +105,7 @@ def test_an_equal_answer_is_told_by_one_listing_and_no_body_is_opened(
 
 
 def test_an_answer_is_found_by_its_whole_question_under_whichever_day_it_lies(tmp_path: Path) -> None:
-    """Files of one address may differ in their parameters alone."""
+    """Distinguish files of one URL that differ only in their parameters."""
     storage, later = Folder(tmp_path), date(2026, 10, 26)
     files = [replace(question("https://example.org/a", DAY, later), params=(("id", id_),), once=True) for id_ in "123"]
     for file in files:
@@ -136,7 +136,7 @@ def test_prune_keeps_the_last_answer_to_each_question_and_the_recent_ones(tmp_pa
 
 
 def test_a_body_that_was_torn_is_set_aside_and_kept_again(tmp_path: Path) -> None:
-    """The hash in a file's name says nothing of its bytes."""
+    """Check the bytes as well, since the hash in a file's name does not prove them."""
     storage = Folder(tmp_path)
     key = keep(storage, question(), b"whole" * 100, 1, "live")
     assert key is not None

@@ -1,4 +1,4 @@
-"""Month files read once and kept by identity: what a window opens, what is given up, writers in between."""
+"""Test monthly files that are read once and cached by identity: parts per window, eviction, concurrent writers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAY = instant("2026-05-01T00:00:00Z")
 
 
 class Counting(Folder):
-    """A folder that notes which keys are read and tried."""
+    """A folder that records which keys are read and looked up."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
@@ -69,14 +69,14 @@ def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def storage(_filled: Path, tmp_path: Path) -> Counting:
-    """Ten years of days, one row each, and a month of 5-minute rows with a border; a copy of one made once."""
+    """Return a copy of ten years of days with one row each, and a month of 5-minute rows with a border."""
     shutil.copytree(_filled, tmp_path, dirs_exist_ok=True)
     return Counting(tmp_path)
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds of the monotonic clock, which stands still but for a test."""
+    """Return the seconds of a monotonic clock that only the test moves."""
     seconds = [50.0]
     monkeypatch.setattr(time, "monotonic", lambda: seconds[0])
     return seconds
@@ -98,7 +98,7 @@ MONTH = [float(at % 997) / 10 for at in range(31 * 288)]
 
 @pytest.fixture
 def month(storage: Counting) -> MonthFile:
-    """All 5-minute values of May, price of GB."""
+    """Return the file of May with all 5-minute prices of GB."""
     rows = Rows()
     rows.extend(SeriesKey("GB", "price", "GBP/MWh", "5m"), [MAY + at * 300 for at in range(len(MONTH))], MONTH)
     folding.fold(storage, "fine.all", rows, {}, RANKS, 1, "live")
@@ -109,7 +109,7 @@ def month(storage: Counting) -> MonthFile:
 
 
 def assert_day(reader: Reader, month: MonthFile, first: int) -> None:
-    """288 rows of the month from one on."""
+    """Check 288 rows of the month, starting at row `first`."""
     rows = reader.rows(month, "net", Window(MAY + first * 300, MAY + (first + 288) * 300))
     assert rows.value.tolist() == MONTH[first : first + 288]
     assert rows.ts.tolist() == [MAY + at * 300 for at in range(first, first + 288)]

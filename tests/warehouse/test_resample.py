@@ -1,4 +1,4 @@
-"""Means over hours, civil days, weeks, months and years: weights, coverage, clock changes, units, sources."""
+"""Test means over hours, civil days, weeks, months and years: weights, coverage, clock changes, units, sources."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ZONES = ("UTC", "Australia/Adelaide", "America/New_York", "Europe/London", "Euro
 
 
 def columns(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = "a") -> RowColumns:
-    """Rows of one series: start, value, resolution."""
+    """Return the columns of one series, given by start, value and resolution."""
     kinds = sorted({resolution for _, _, resolution in rows}, key=RESOLUTIONS.__getitem__)
     labels = tuple(RowLabels(None, None, None, unit, kind, source, f"{source}.x") for kind in kinds)
     return RowColumns(
@@ -45,7 +45,7 @@ def columns(rows: list[tuple[int, float, str]], unit: str = "MW", source: str = 
 
 
 def resampled(rows: RowColumns, span: Window, interval: Interval, tz: str = "UTC") -> RowColumns:
-    """The means of a span of whole intervals."""
+    """Return the means of a range of whole intervals."""
     within = bounds(span, interval, tz)
     return means(sums(rows, within), within, interval)
 
@@ -72,7 +72,7 @@ def test_a_mean_of_several_sources_names_them_all() -> None:
 
 
 def civil_start(ts: int, interval: Interval, tz: str) -> int:
-    """Where the interval of an instant begins, by the calendar of `datetime`."""
+    """Return the start of the interval that contains `ts`, by the calendar of `datetime`."""
     local = datetime.fromtimestamp(ts, ZoneInfo("UTC" if interval == "1h" else tz))
     if interval == "1h":
         return int(local.replace(minute=0, second=0).timestamp())
@@ -85,7 +85,7 @@ def civil_start(ts: int, interval: Interval, tz: str) -> int:
 
 @st.composite
 def mixed_rows(draw: st.DrawFn) -> list[tuple[int, float, str]]:
-    """Rows of mixed resolutions with holes, over clock changes and the turn of a year."""
+    """Draw rows of mixed resolutions with gaps, over clock changes and the turn of a year."""
     ts, rows = draw(st.sampled_from(["2025-10-20", "2025-12-25", "2026-03-06", "2026-03-25", "2026-10-01"])), []
     at = instant(f"{ts}T13:00:00Z")
     for _ in range(draw(st.integers(1, 12))):
@@ -102,7 +102,7 @@ def mixed_rows(draw: st.DrawFn) -> list[tuple[int, float, str]]:
 @settings(max_examples=150, deadline=None)
 @given(rows=mixed_rows(), tz=st.sampled_from(ZONES), interval=st.sampled_from([*LONGEST]))
 def test_means_are_the_exact_ones_rounded_once(rows: list[tuple[int, float, str]], tz: str, interval: Interval) -> None:
-    """Also where days were summed up before: by fractions of Python's, in one go."""
+    """Compare with Python's fractions in one step, also for means that were built from sums of days."""
     groups: dict[int, list[tuple[Fraction, int]]] = defaultdict(list)
     for ts, value, resolution in rows:
         groups[civil_start(ts, interval, tz)].append((Fraction(str(value)), RESOLUTIONS[resolution]))

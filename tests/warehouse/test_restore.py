@@ -1,4 +1,4 @@
-"""Kept bodies put back beside what is left of a month: what was known at an instant is known again, nothing twice."""
+"""Test how the raw archive restores a lost file of a month: values known at a time are known again, once each."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 START = 1793577600
-"""2026-11-02."""
+"""2 November 2026."""
 KEY = SeriesKey("GB", "demand", "MW", "1h", factors="set-1")
 PLACE = Month("demand", "GB", "2026-11")
 FEED, RANKS = "neso.demand", {"neso.demand": 1}
 Bodies = list[dict[int, int]]
-"""What each body states: value by hour."""
+"""The values by hour that each body states."""
 bodies = st.lists(st.dictionaries(st.integers(0, 3), st.integers(1, 3), max_size=4), min_size=1, max_size=6)
 few = settings(max_examples=40)
 
 
 def rows(body: dict[int, int]) -> Rows:
-    """Estimates, of which some differ in their upper bound alone."""
+    """Return estimates; some differ only in their upper bound."""
     made = Rows()
     values = [float((stated + 1) // 2) for stated in body.values()]
     made.extend(KEY, [START + hour * HOUR for hour in body], values, [(0.0, float(high)) for high in body.values()])
@@ -38,7 +38,7 @@ def rows(body: dict[int, int]) -> Rows:
 
 
 def published(folder: Folder, stated: Bodies, delay: int = 0) -> None:
-    """Each body folded as it came, ten seconds after the one before; `delay`: until it was put."""
+    """Fold each body ten seconds after the one before, and `delay` seconds after it arrived."""
     for number, body in enumerate(stated):
         folding.fold(folder, FEED, rows(body), {}, RANKS, 1000 + 10 * number + delay, "live")
 

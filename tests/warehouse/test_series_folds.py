@@ -1,4 +1,4 @@
-"""Folds into the series store against the model, one by one and at once, by processes and by machines."""
+"""Test folds into the series store against the model: in turn and concurrently, by processes and by machines."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from warehouse.store.storage import Folder
 
 
 def everything(folder) -> dict[str, tuple]:
-    """Every file's identity."""
+    """Return the identity of every file."""
     return {key: folder.stat(key) for key in folder.keys("series/")}
 
 
@@ -51,7 +51,7 @@ rights = st.fixed_dictionaries({}, optional={f: st.just(RANKS[f]) for f in FEEDS
 
 @pytest.mark.slow
 def test_folds_agree_with_the_model(tmp_path_factory, thorough):
-    """Other folds in every run: 40 chains of them, thorough: 120."""
+    """Fold random chains of steps: 40 of them, or 120 in a thorough run."""
 
     @settings(max_examples=120 if thorough else 40)
     @given(st.lists(st.one_of(folds, folds, folds, rights), min_size=1, max_size=9))
@@ -62,7 +62,7 @@ def test_folds_agree_with_the_model(tmp_path_factory, thorough):
 
 
 def check(folder, steps):
-    """Takes the steps in the folder and in the model, and compares what is served after each and as of each."""
+    """Take the steps in the folder and in the model, and compare what both serve after and as of each step."""
     model, ranks, now = Model(), dict(RANKS), 1_000
     instants = []
     for step in steps:
@@ -85,7 +85,7 @@ def check(folder, steps):
 
 
 def rerun(folder, feed, rows, covered, ranks, now):
-    """The same answers again change no file."""
+    """Check that folding the same responses again changes no file."""
     before = everything(folder)
     again = folding.fold(folder, feed, rows, {("GB", "demand"): covered}, ranks, now, "live")
     assert not any(f.wrote for f in again)
@@ -102,7 +102,7 @@ def test_fold_counts(folder):
 
 @pytest.mark.slow
 def test_concurrent_folds_of_one_month_lose_nothing(folder):
-    """Four processes, each a feed of its own hours and one shared hour, over and over."""
+    """Run four processes that repeatedly fold: each has a feed with hours of its own and one shared hour."""
     pids = []
     for number, feed in enumerate(FEEDS):
         pid = os.fork()
@@ -133,9 +133,9 @@ def test_concurrent_folds_of_one_month_lose_nothing(folder):
 
 @pytest.mark.slow
 def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_place, bucket_endpoint):
-    """Four storages as four machines have them, each over a line of its own that drops and repeats requests.
+    """Use four storages, as four machines have them, over separate connections that drop and repeat requests.
 
-    Over one line a machine would meet, by chance, more faults in a row than it has retries.
+    Over a shared connection a machine could meet more consecutive faults than it has retries.
     """
     faults = ("", "", "lost", "unanswered", "repeat", "slow_down", "")
     failed = []
@@ -166,7 +166,7 @@ def test_machines_that_fold_one_month_of_a_bucket_at_once_lose_nothing(bucket_pl
 
 @pytest.mark.slow
 def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
-    """What was known at an instant never changes while corrections go on being folded."""
+    """Check that the values known at a time never change while corrections are folded."""
     hours = 200
     fold(folder, "one.fast", BASE - hours * 3600, range(hours), known_at=1)
     then = tuples(stored_rows.read_as_of(folder, "GB", "demand", WIDE, 1, RANKS))
@@ -192,7 +192,7 @@ def test_readers_of_the_past_are_steady_while_a_month_is_folded(folder):
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["5m", "15m", "1h"]), st.integers(0, 30)), max_size=25))
 def test_a_row_is_served_where_no_part_of_it_is(rows):
-    """Feeds by rank, each the finest first; a row of which one cell is taken is left out."""
+    """Take feeds by rank and the finest rows first; leave out a row if one of its cells is taken."""
     rows = sorted({(feed, resolution, place * 300 // RESOLUTIONS[resolution]) for feed, resolution, place in rows})
     labels = tuple(RowLabels(None, None, None, "MW", step, "s", f"s.{feed}") for feed, step, _ in rows)
     stamps = np.array([place * RESOLUTIONS[step] for _, step, place in rows], np.int64)

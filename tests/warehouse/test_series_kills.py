@@ -1,4 +1,4 @@
-"""Folds killed at any point, in a folder and over a bucket: readers see the old rows or the new, and a rerun heals."""
+"""Kill folds at any point, in a folder and in a bucket: readers see the old or the new rows, and a rerun repairs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CASES = {
     "promoted": ("one.fast", [], _WHOLE, [11, 12]),
     "demoted": ("one.fast", [5, 6, 7], (), [5, 6, 7]),
 }
-"""A fold: feed, values, spans that it covers; what is served after it."""
+"""The feed, values and covered ranges of a fold, and the values that are served after it."""
 
 
 def _fold_case(storage, case):
@@ -41,7 +41,7 @@ def _fold_case(storage, case):
 
 
 def _prepared(storage, case):
-    """What is there before the fold."""
+    """Store the rows that exist before the fold, and return their values."""
     if case in ("promoted", "demoted"):
         fold(storage, "three.back", BASE, [11, 12])
     if case != "demoted":
@@ -50,7 +50,7 @@ def _prepared(storage, case):
 
 
 def _killed_in(place, case, step):
-    """Kills a fold at a step, looks as a reader does, runs it again, looks again; whether it was killed."""
+    """Kill a fold at `step`, check what a reader sees, rerun it and check again. Return whether it was killed."""
     storage, after = place.open(), _CASES[case][3]
     before = _prepared(storage, case)
     killed = place.killed_at(partial(_fold_case, case=case), step)
@@ -58,7 +58,7 @@ def _killed_in(place, case, step):
     assert served in (before, after)
     assert known == served
     assert stored_rows.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
-    _fold_case(storage, case)  # the rerun heals
+    _fold_case(storage, case)  # the rerun repairs
     assert state(storage) == (after, after)
     assert stored_rows.read_as_of(storage, "GB", "demand", EVERYTHING, 4, RANKS).column("value").to_pylist() == before
     once = month_versions.read(storage, Month("demand", "GB", "2026-10"))
@@ -72,9 +72,9 @@ def _killed_in(place, case, step):
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "first"), [(case, 1 + number % 2) for number, case in enumerate(_CASES)])
 def test_a_kill_at_any_point_of_a_fold_leaves_the_old_or_the_new(tmp_path, killed_at, case, first):
-    """Readers see the rows of before or after; the rerun heals; the past stays readable.
+    """Check that readers see the rows of before or after, the rerun repairs, and the past stays readable.
 
-    At every second operation, the odd ones and the even ones of the cases in turn.
+    Kill at every second operation: alternate cases at odd and at even operations.
     """
     step = first
     while _killed_in(FolderPlace(tmp_path / str(step), killed_at), case, step):
@@ -85,7 +85,7 @@ def test_a_kill_at_any_point_of_a_fold_leaves_the_old_or_the_new(tmp_path, kille
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "first"), [("promoted", 1), ("demoted", 4), ("corrected", 7)])
 def test_a_kill_at_any_request_of_a_fold_leaves_the_old_or_the_new(bucket_place, case, first):
-    """The same over a bucket: at every ninth step, before a request and before an answer in turn."""
+    """Kill over a bucket at every ninth step, in turn before a request and before its response."""
     step = first
     while _killed_in(replace(bucket_place, prefix=f"{bucket_place.prefix}/{step}"), case, step):
         step += 9
@@ -94,7 +94,7 @@ def test_a_kill_at_any_request_of_a_fold_leaves_the_old_or_the_new(bucket_place,
 
 @pytest.mark.slow
 def test_a_kill_during_two_concurrent_folds_leaves_the_other_whole(folder, killed_at, thorough):
-    """A folder under a steady writer; another writer is killed at every third point of its fold, thorough: at each."""
+    """Kill one writer at every third point of its fold (thorough: at each point) while another folds steadily."""
     ends = time.time() + 60
     steady = os.fork()
     if steady == 0:

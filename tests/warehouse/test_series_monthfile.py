@@ -1,4 +1,4 @@
-"""Month files of the series store: every version is kept, and the net rows of a footer are those of its Parquet."""
+"""Test the monthly files: every version is kept, and the net rows in a footer equal those in the file's Parquet."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def by_parquet(folder: Folder) -> list[tuple[int, float, RowLabels]]:
 
 
 def read_by_reader(folder: Folder, window: Window | None = None) -> list[tuple[int, float, RowLabels]]:
-    """The rows of a window as the API reads them: from its own parts of the file."""
+    """Return the rows of `window` as the API reads them, from its own parts of the file."""
     reader = Reader(folder, 10_000_000)
     [file] = reader.files("GB", "interchange", Window(START, START + 1))
     rows = reader.rows(file, "net", window)
@@ -195,7 +195,7 @@ def test_a_footer_longer_than_a_files_end_is_read_with_the_whole_file(folder: Fo
 
 
 def test_a_flipped_bit_reaches_no_window(folder: Folder) -> None:
-    """A window is answered as it was where the bit is none of its own; else its file is damaged."""
+    """Check that a window is unchanged if the flipped bit is outside its bytes; otherwise the file is damaged."""
     net(folder, versions_of(*[(FINE, 5 * n, n / 7) for n in range(3 * PART_ROWS)]))
     body = folder.get(INTERCHANGE) or b""
     window = Window(START + PART_ROWS * 300 + 1500, START + PART_ROWS * 300 + 1500 + 86400)

@@ -1,4 +1,4 @@
-"""Reading the series store: what was known at an instant, windows, the newest rows, and by other programs."""
+"""Test readings of the series store: what was known at a time, windows, the newest rows, and other programs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from warehouse.store import layout
 
 @pytest.mark.slow
 def test_what_a_reader_got_before_is_what_as_of_gives(folder):
-    """The rows served after each fold, asked for later by the instant of that fold."""
+    """Compare the rows that were served after each fold with the rows as of the time of that fold."""
     random, then = np.random.default_rng(7), {}
     for now in range(10, 40):
         feed = FEEDS[now % 4]
@@ -55,7 +55,7 @@ SHAPES = {"demand": {}, "interchange": {"counterparty": "FR", "link": "ifa"}, "g
 
 
 def test_the_series_folder_and_each_file_alone_give_other_readers_each_served_row_once(folder):
-    """pandas, polars and DuckDB over `series` and over one file of it; with borders, with fuels, with neither."""
+    """Read `series` and one of its files with pandas, polars and DuckDB: with borders, with fuels, with neither."""
     for zone, (metric, key) in product(("GB", "NO-2"), SHAPES.items()):
         for feed, stated in (("three.back", [1, 2, 3]), ("one.fast", [10, 20]), ("one.fast", [11, 20])):
             rows = Rows()
@@ -78,7 +78,7 @@ def test_the_series_folder_and_each_file_alone_give_other_readers_each_served_ro
 
 
 def by_other_readers(path, below, columns):
-    """The rows that pandas, polars and DuckDB find alike, in a folder or in a file."""
+    """Return the rows that pandas, polars and DuckDB all find in a folder or file."""
     table = pd.read_parquet(path)
     assert {table[name].dtype.name for name in ("zone", "metric")} == {"category"}
     by_pandas = sorted(table[columns].astype({"zone": str, "metric": str}).itertuples(index=False, name=None))
@@ -114,7 +114,7 @@ def test_every_way_to_write_a_month_states_the_terms_of_its_rows_and_no_others(f
 
 
 def terms_of(folder, place):
-    """What pyarrow reads of a file's terms; None where it states none."""
+    """Return the terms that pyarrow reads in a file, or None if the file has none."""
     metadata = pq.read_metadata(folder.path(layout.series(*place))).metadata
     stated = {name: metadata[name.encode()].decode() for name in Terms._fields if name.encode() in metadata}
     return Terms(**stated) if stated else None

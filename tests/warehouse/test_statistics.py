@@ -1,4 +1,4 @@
-"""Statistics over a window against sums by hand: part intervals, gaps, ties, thresholds, a minute-by-minute model."""
+"""Test statistics over a window against sums by hand: partial intervals, gaps, ties, thresholds, a model by minute."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Bytes by key: whole or not at all, versions that travel with the bytes, locks that serialise writers.
+"""Test storage by key: complete writes, versions that travel with the bytes, and locks that serialise writers.
 
-In a folder and in a bucket alike; what only a file system does is said of the folder alone.
+The tests run in a folder and in a bucket; behaviour of file systems is tested only in the folder.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def bucket_endpoint(s3_endpoint):
-    """moto's: here the requests themselves are judged."""
+    """Return moto's endpoint, since these tests check the requests themselves."""
     return s3_endpoint
 
 

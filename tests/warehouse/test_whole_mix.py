@@ -1,4 +1,4 @@
-"""The newest whole interval of a mix: fuels that arrive late, fuels of the night, longer rows, gaps."""
+"""Test the newest complete interval of a mix: fuels that arrive late, fuels of the night, longer rows, gaps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from warehouse.rows.versions import RowLabels
 from warehouse.series.row_columns import RowColumns
 
 HOUR = 3600
-NOW = 1_795_176_000  # 2026-11-20T12:00:00Z
+NOW = 1_795_176_000  # the time 2026-11-20T12:00:00Z
 
 
 def rows_of(*stated: tuple[str, str, int]) -> RowColumns:
-    """Rows by fuel, resolution and start, ascending; each value is the row's place in `stated`."""
+    """Return rows by fuel, resolution and start in ascending order; each value is the row's index in `stated`."""
     ordered = sorted(enumerate(stated), key=lambda each: (each[1][2], each[1][0]))
     keys = list(dict.fromkeys((fuel, resolution) for fuel, resolution, _ in stated))
     labels = tuple(
