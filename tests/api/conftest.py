@@ -1,4 +1,4 @@
-"""Small warehouses for the API's tests: three test sources, rows folded into a fresh folder, a catalogue, an app."""
+"""Build small warehouses from the test sources, with a catalogue and an app, for the tests of the API."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
 
 NOW = instant("2026-03-30T12:10:00Z")
-"""The current time in these tests: the day after Europe's clocks went forward."""
+"""The current time in these tests, on the day after Europe's clocks went forward."""
 
 
 @dataclass
 class Rig:
-    """A warehouse in a folder, and applications over it."""
+    """A warehouse in a folder, with the applications that serve it."""
 
     home: Path
     sources: dict[str, Source] = field(default_factory=lambda: dict(SOURCES))
@@ -65,7 +65,7 @@ class Rig:
         known_at: int = 1,
         **labels: Any,
     ) -> None:
-        """Folds (ts, value) pairs of one series."""
+        """Fold the (ts, value) pairs of `rows` into one series."""
         pairs = list(rows)
         batch = Rows()
         batch.extend(
@@ -75,12 +75,12 @@ class Rig:
         fold(self.storage, feed_id, batch, {}, ranks, known_at, self.mode, terms)
 
     def publish(self, rights: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Publishes the catalogue."""
+        """Publish and return the catalogue."""
         self.storage.put(layout.MODE, self.mode.encode())
         return catalogue.publish(self.storage, self.sources, self.mode, rights, tuple(self.sources), self.now)
 
     def put_document(self, name: str, document: Any) -> bytes:
-        """Publishes a document. Returns its bytes."""
+        """Publish a document and return its bytes."""
         body = orjson.dumps(document)
         artefact.put(self.storage, name, body, artefact.new_version())
         return body
@@ -104,13 +104,13 @@ class Rig:
         return app.test_client()
 
     def key(self, client: FlaskClient) -> dict[str, str]:
-        """Headers with a fresh key."""
+        """Return the headers for a new key."""
         answer = client.post("/v1/keys/signup", json={"email": f"reader{len(self.apps)}@example.org"})
         return {"Authorization": f"Bearer {answer.get_json()['api_key']}"}
 
     @staticmethod
     def every(start: int, step: int, count: int, value: Callable[[int], float] = float) -> list[tuple[int, float]]:
-        """`count` rows `step` seconds apart."""
+        """Return `count` rows that are `step` seconds apart."""
         return [(start + i * step, value(i)) for i in range(count)]
 
     def close(self) -> None:
@@ -131,13 +131,13 @@ def _rig_at(home: Path) -> Iterator[Rig]:
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    """An empty warehouse without a catalogue, at NOW."""
+    """Yield an empty warehouse without a catalogue, at NOW."""
     with _rig_at(tmp_path / "home") as rig:
         yield rig
 
 
 def fill(rig: Rig) -> None:
-    """Two days of everything that the tests' sources carry."""
+    """Store two days of everything that the test sources publish."""
     start, every = NOW - NOW % HOUR - 48 * HOUR, rig.every
     rig.put("north.price", "GB", "price", every(start, 1800, 97, lambda i: 50 + i / 8), "GBP/MWh", "30m")
     rig.put("north.grid", "GB", "demand", every(start, 300, 578, lambda i: 30000 + i), "MW", "5m")
@@ -169,7 +169,7 @@ def fill(rig: Rig) -> None:
 
 
 def put_mix(rig: Rig) -> None:
-    """Two days of the mix of GB, by a source of its own."""
+    """Store two days of GB's mix from a separate source."""
     rig.sources["mixed"] = source("mixed", (feed("mixed.mix", ("GB",), (Metric.MIX,), "30m"),))
     half_hours = rig.every(NOW - NOW % HOUR - 48 * HOUR, 1800, 97, lambda i: 9_000 + i)
     rig.put("mixed.mix", "GB", "mix", half_hours, "MW", "30m", fuel="gas")
@@ -177,7 +177,7 @@ def put_mix(rig: Rig) -> None:
 
 
 def fill_everywhere(rig: Rig) -> None:
-    """Every document and layer, with figures for every zone."""
+    """Publish every document and layer, with values for every zone."""
     fill(rig)
     for zone in ZONES:
         rig.put("north.grid", zone, "demand", rig.every(NOW - 30 * HOUR, HOUR, 29, lambda i: 1000.0 + i), "MW", "1h")
@@ -193,7 +193,7 @@ def fill_everywhere(rig: Rig) -> None:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
-    """Starts gunicorn over a rig's warehouse on a free port, and stops it after the test."""
+    """Yield a function that starts gunicorn over a rig's warehouse on a free port. The server stops after the test."""
     with serving(tmp_path) as start:
         yield start
 
@@ -205,19 +205,19 @@ def _filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def market(rig: Rig, _filled: Path) -> Rig:
-    """A warehouse with two days of everything that the tests' sources carry; a copy of one that all tests share."""
+    """Return a copy of the shared warehouse with two days of everything that the test sources publish."""
     shutil.copytree(_filled, rig.home)
     return rig
 
 
 @pytest.fixture
 def ask(market: Any) -> Any:
-    """Asks with a key. Returns the decoded body and keeps the response as `ask.last`."""
+    """Return a function that sends GET requests with a key and decodes the body. `ask.last` is the last response."""
     return asking(market)
 
 
 def asking(rig: Rig) -> Any:
-    """As the fixture `ask`, of a warehouse that a test fills."""
+    """Return the function of the fixture `ask` for a warehouse that the test fills."""
     client = rig.client()
     headers = rig.key(client)
 
@@ -231,14 +231,14 @@ def asking(rig: Rig) -> Any:
 
 @pytest.fixture(scope="module")
 def shared_market(tmp_path_factory: pytest.TempPathFactory, _filled: Path) -> Iterator[Rig]:
-    """The same, one for all tests of a file that fold and publish nothing."""
+    """Yield the same warehouse as `market`, shared by the tests of a file that fold and publish nothing."""
     with _rig_at(tmp_path_factory.mktemp("shared") / "home") as rig:
         shutil.copytree(_filled, rig.home)
         yield rig
 
 
 def copy_everywhere(factory: pytest.TempPathFactory, home: Path) -> None:
-    """What `fill_everywhere` makes, copied to `home`."""
+    """Copy the result of `fill_everywhere` to `home`."""
     shutil.copytree(made_once(factory, "everywhere", _at_present(fill_everywhere)), home)
 
 
@@ -253,14 +253,14 @@ def _at_present(make: Callable[[Rig], None]) -> Callable[[Path], None]:
 
 @pytest.fixture
 def everywhere(rig: Rig, tmp_path_factory: pytest.TempPathFactory) -> Rig:
-    """A warehouse with every document and layer, and figures for every zone; a copy of one that all tests share."""
+    """Return a copy of the shared warehouse with every document and layer and with values for every zone."""
     copy_everywhere(tmp_path_factory, rig.home)
     return rig
 
 
 @pytest.fixture(scope="module")
 def shared_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """The same, one for all tests of a file that fold and publish nothing."""
+    """Yield the same warehouse as `everywhere`, shared by the tests of a file that fold and publish nothing."""
     with _rig_at(tmp_path_factory.mktemp("shared") / "home") as rig:
         copy_everywhere(tmp_path_factory, rig.home)
         yield rig
@@ -268,14 +268,14 @@ def shared_everywhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]
 
 @pytest.fixture
 def trade(tmp_path: Path) -> Iterator[Trade]:
-    """A service that sells, with facilitators, a node and a buyer."""
+    """Yield a service that sells, with facilitators, a node and a buyer."""
     with open_trade(tmp_path) as built:
         yield built
 
 
 @pytest.fixture(scope="module")
 def chain() -> Iterator[Chain]:
-    """One a file, where the buyer has ten dollars."""
+    """Yield a chain that the tests of a file share. The buyer has ten dollars on it."""
     running = Chain()
     running.mint(BUYER, 10_000_000)
     yield running
@@ -284,7 +284,7 @@ def chain() -> Iterator[Chain]:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    """A gate over keys whose clock stands at noon until the test moves it, and a client of the shop behind it."""
+    """Yield a gate over keys, with a client of the shop behind it. Its clock shows noon until the test moves it."""
     built = opened(tmp_path)
     yield built
     built.gate.close()
@@ -292,7 +292,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Postgres]:
-    """One for all tests of a process, which leave it running; the next finds what they left in it."""
+    """Yield a server that all tests of a process share. Each test leaves it running and finds what others stored."""
     running = Postgres()
     yield running
     running.close()
@@ -300,7 +300,7 @@ def postgres_server() -> Iterator[Postgres]:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
 def accounts_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database of accounts, of each kind in turn."""
+    """Return the URL of an empty accounts database, once for SQLite and once for PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'accounts.sqlite'}"
     server: Postgres = request.getfixturevalue("postgres_server")

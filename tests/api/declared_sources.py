@@ -1,4 +1,4 @@
-"""The four sources of the API's tests: declared, and never asked."""
+"""Declare the four sources of the API's tests, which are never fetched."""
 
 from __future__ import annotations
 

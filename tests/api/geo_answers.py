@@ -1,4 +1,4 @@
-"""The geo layers' documents as made, an application that serves them, and what an answer names."""
+"""Serve the documents of the geo layers as they were generated, and read the feature IDs of a response."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CUT_FORMATS = [(layer, name) for layer in DATA_LAYERS for name in FORMATS[layer]
 
 @cache
 def documents() -> dict[str, bytes]:
-    """Every document of every layer; made when the first test asks, not when tests are collected."""
+    """Return every document of every layer. The first test that needs them builds them, not the collection."""
     return {name: body for layer in DATA_LAYERS for name, body in geo_layers.documents(layer).items()}
 
 
@@ -43,13 +43,13 @@ def frame_of(layer: str) -> geopandas.GeoDataFrame:
 
 
 def app_of(home: Path, gate: Gate) -> Flask:
-    """An application over the layers published in a folder."""
+    """Return an application that serves the layers published in a folder."""
     return create_app(replace(gate.settings, home=str(home)), gate)
 
 
 @contextmanager
 def served_layers(home: Path) -> Iterator[FlaskClient]:
-    """A caller of all layers, published to a folder and served without limits."""
+    """Yield a client of all layers, which are published to a folder and served without limits."""
     geo_layers.publish(Folder(home))
     unlimited = Settings(
         home=str(home),
@@ -63,7 +63,7 @@ def served_layers(home: Path) -> Iterator[FlaskClient]:
 
 
 def ids(client: FlaskClient, path: str) -> list[str]:
-    """Of the features in an answer, in its order."""
+    """Return the IDs of the features in a response, in its order."""
     answer = client.get(path)
     assert answer.status_code == 200, answer.text
     return [feature["id"] for feature in orjson.loads(answer.data)["features"]]

@@ -1,4 +1,4 @@
-"""The API over the warehouse of a rig, as `emds serve` starts it: started, waited for, stopped."""
+"""Start the API over a rig's warehouse as `emds serve` does, wait for it, and stop it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Homed(Protocol):
 
 @dataclass
 class Served:
-    """The API over a warehouse, as `emds serve` starts it."""
+    """The API over a warehouse, started as `emds serve` does."""
 
     process: subprocess.Popen[bytes]
     url: str
@@ -35,7 +35,7 @@ class Served:
         return int(self.url.rsplit(":", 1)[1])
 
     def workers(self) -> list[int]:
-        """Process ids of the workers."""
+        """Return the process IDs of the workers."""
         text = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in text.split()]
 
@@ -45,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Callable[..., Served]]:
-    """Starts the API over a warehouse on a free port, and stops it in the end. `folder`: for its logs."""
+    """Yield a function that serves a warehouse on a free port, with logs in `folder`. All servers stop at the end."""
     running: list[Served] = []
 
     def start(rig: Homed | Path, **environ: str) -> Served:
@@ -77,7 +77,7 @@ def serving(folder: Path) -> Iterator[Callable[..., Served]]:
 
 
 def _answering(process: subprocess.Popen[bytes], url: str, log: Path) -> str:
-    """The address, once it answers."""
+    """Return the URL after the server has responded."""
     for _ in range(600):
         try:
             urllib.request.urlopen(f"{url}/healthz", timeout=10).close()

@@ -1,4 +1,4 @@
-"""A gate over keys with a clock that a test moves, behind the stand-in shop."""
+"""Build a gate over keys in front of the stand-in shop, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Service:
         )
 
     def key(self) -> str:
-        """A key of somebody new."""
+        """Return a key for a new e-mail address."""
         return sign_ups.sign_up(self.gate.database, f"{secrets.token_hex(4)}@example.org", "x", self.gate.now)[0]
 
     def get(self, path: str = PATH, **headers: str) -> TestResponse:
         return self.http.get(path, headers={name.replace("_", "-"): value for name, value in headers.items()})
 
     def used(self, key: str) -> int:
-        """The calls of a key's day."""
+        """Return the number of calls of a key on the current day."""
         usage = self.gate.keys.usage(digest_of(key), self.gate.now)
         assert usage
         return usage.used
@@ -60,6 +60,6 @@ def opened(folder: Path, **changes: Any) -> Service:
 
 
 def problem_of(answer: TestResponse) -> tuple[int, str]:
-    """Status and kind of a refusal."""
+    """Return the status and error type of a refusal."""
     assert answer.content_type == "application/problem+json"
     return answer.status_code, str(answer.json["type"].rpartition("/")[2])

@@ -1,4 +1,4 @@
-"""Keys, sign-ups and counted calls on both databases, and how tables are made, whatever fails meanwhile."""
+"""Test keys, sign-ups, counted calls and table creation on both databases, with failures at every point."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def new_key(accounts: Keys, name: str = "a") -> bytes:
 
 
 def counted(accounts: Keys, digest: bytes) -> int | None:
-    """Count a call; the day's calls with it."""
+    """Count a call and return the day's calls with it, or None if the call is refused."""
     reserved = accounts.reserve(digest, NOW)
     return reserved.used if reserved else None
 
@@ -112,7 +112,7 @@ def test_both_spellings_of_a_rotated_key_share_a_day_exactly(accounts: Keys) -> 
 
 
 def call_until_full(url: str, digest: bytes, answered: Any) -> None:
-    """A worker of its own host: answers as long as calls are counted."""
+    """Respond as a worker on a separate host does, as long as calls are counted."""
     accounts = Keys(Database(url))
     while accounts.reserve(digest, NOW) is not None:
         with answered.get_lock():
@@ -134,7 +134,7 @@ def test_workers_that_are_killed_while_they_count_open_no_call_too_many(accounts
         worker.start()
     for number in range(kills):
         time.sleep(0.1)
-        with answered.get_lock():  # a worker that was killed with it would hold it for good
+        with answered.get_lock():  # otherwise a killed worker would keep the lock for ever
             workers[number % 2].kill()
         workers[number % 2].join()
         workers[number % 2] = context.Process(target=call_until_full, args=(url, digest, answered))
@@ -156,7 +156,7 @@ FAULTS: dict[str, LiteralString] = {
 @NEEDS_POSTGRES
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_count_whose_commit_fails_is_no_count(fault: str, on_postgres: Keys, postgres_server: Postgres) -> None:
-    """The statement gives its row before the commit: who reads that row alone answers a call that nobody counted."""
+    """Check that a call is counted only after the commit, although the statement returns its row before."""
     digest = new_key(on_postgres)
     assert [counted(on_postgres, digest) for _ in range(8)] == list(range(1, 9)), "prepared by the driver by now"
     body = FAULTS[fault]
@@ -216,7 +216,7 @@ def test_a_server_that_stops_while_calls_are_counted_opens_none_too_many(
 @pytest.mark.slow
 @NEEDS_POSTGRES
 def test_a_call_is_taken_back_once_where_the_answer_is_lost(on_postgres: Keys, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server is gone after the statement was committed: sent again, it would take a second call off the count."""
+    """Lose the server after it commits the statement. A second attempt would subtract a second call."""
     digest = new_key(on_postgres)
     reserved = [on_postgres.reserve(digest, NOW) for _ in range(3)]
     run = on_postgres.database._run
@@ -235,7 +235,7 @@ def test_a_call_is_taken_back_once_where_the_answer_is_lost(on_postgres: Keys, m
 @pytest.mark.slow
 @NEEDS_POSTGRES
 def test_a_connection_whose_server_forgot_its_statements_is_opened_anew(on_postgres: Keys) -> None:
-    """As behind a pooler."""
+    """Forget prepared statements, as behind a pooler."""
     digest = new_key(on_postgres)
     assert [counted(on_postgres, digest) for _ in range(8)][-1] == 8
     connection: Any = on_postgres.database._pool.connect()
@@ -305,7 +305,7 @@ def test_a_fourth_key_retires_the_one_idle_longest_or_is_refused(accounts: Keys)
 def test_the_same_idempotency_key_gives_the_same_key_for_a_day(accounts: Keys) -> None:
     key = sign_up(accounts, token="6b1f")
     assert sign_up(accounts, token="6b1f", now=NOW + DAY - 1) == key
-    assert sign_up(accounts, token="6b1f", client="192.0.2.9") != key  # a guessed token from elsewhere
+    assert sign_up(accounts, token="6b1f", client="192.0.2.9") != key  # a token guessed by another client
     assert sign_up(accounts, token="6b1f", now=NOW + DAY) != key
     other = sign_up(accounts, email="b@example.org", token="6b1f", now=NOW + DAY)
     assert other not in (key, sign_up(accounts, token="6b1f", now=NOW + DAY))
@@ -322,7 +322,7 @@ def _open(url: str, start: threading.Barrier, failed: multiprocessing.Queue[str]
 
 @pytest.mark.slow
 def test_workers_that_start_at_once_make_the_tables_once(accounts_url: str) -> None:
-    context = multiprocessing.get_context("forkserver")  # its server imports once for all of them
+    context = multiprocessing.get_context("forkserver")  # the fork server imports once for all workers
     context.set_forkserver_preload([__name__])
     with context.Manager() as shared:
         start, failed = shared.Barrier(6), shared.Queue()

@@ -1,4 +1,4 @@
-"""The accounts file: made by an older release, private, empty, damaged, read-only, on a full disk."""
+"""Test the accounts file of an older release, its permissions, and files that are empty, damaged or unwritable."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from warehouse.market.clock import DAY
 
 NOW = 20_000 * DAY + 3600
 OLD_KEY = "emds_" + "A1b" * 14 + "Z"
-"""43 digits, as keys were before they had a checksum."""
+"""A key of 43 digits, from before keys had a checksum."""
 OLD_TABLES = """
 CREATE TABLE keys (id INTEGER NOT NULL, digest BLOB NOT NULL, email TEXT NOT NULL, created INTEGER NOT NULL,
     revoked INTEGER, PRIMARY KEY (id), UNIQUE (digest));
@@ -47,11 +47,11 @@ CREATE INDEX payments_by_state ON payments (state, updated);
 CREATE TABLE schema_step (step INTEGER NOT NULL, PRIMARY KEY (step));
 INSERT INTO schema_step VALUES (0);
 """
-"""The tables of release 0.1.0, as its own code made them."""
+"""The tables of release 0.1.0, as its code created them."""
 
 
 def old_file(path: Path) -> None:
-    """An accounts file of release 0.1.0 with a key, its counts, and payments in every state."""
+    """Write an accounts file of release 0.1.0 with a key, its counts, and payments in every state."""
     connection = sqlite3.connect(path)
     connection.executescript(OLD_TABLES)
     connection.execute("PRAGMA journal_mode = WAL")
@@ -90,7 +90,7 @@ def test_a_file_of_an_older_release_keeps_its_keys_counts_and_payments(tmp_path:
     with pytest.raises(Problem, match="active keys"):
         sign_ups.sign_up(accounts.database, "ada+other@example.org", "x", NOW)
     accounts.database.close()
-    Database(f"sqlite:///{path}").open()  # a second start finds it done
+    Database(f"sqlite:///{path}").open()  # the second start finds the migration complete
 
 
 def test_a_migrated_file_has_the_tables_of_a_new_one(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Brief, latest and snapshot: the published bytes, stale ones marked, samples cut; damage costs its answers alone."""
+"""Test that brief, latest and snapshot are the published bytes and marked if stale, and that damage stays local."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _published(_filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def published(rig: Any, _published: Path) -> Any:
-    """The market with its documents; a copy of one published once."""
+    """Return a copy of the market with its documents, which are published once."""
     shutil.copytree(_published, rig.home)
     return rig
 
@@ -154,7 +154,7 @@ def test_a_sample_says_of_its_metric_what_the_whole_brief_says(
 
 
 def test_what_many_ask_for_at_once_is_made_once() -> None:
-    """A compressed catalogue or a description takes megabytes while it is made: not for each thread."""
+    """Check that threads share derived documents, because each takes megabytes while it is generated."""
     document, made, barrier = Document("x", b"1" * 5000, Identity(1, 5000, 1)), [], threading.Barrier(8)
 
     def make(document: Document) -> int:
@@ -175,13 +175,13 @@ def test_what_many_ask_for_at_once_is_made_once() -> None:
 
 @pytest.fixture
 def quiet(caplog: pytest.LogCaptureFixture) -> Any:
-    """Fails where anything logs a traceback."""
+    """Fail the test if anything logs a traceback."""
     yield
     assert not [record for record in caplog.records if record.exc_info]
 
 
 def cut(path: Path) -> None:
-    """Leaves the first half of a file, as a full disk or a bad copy does."""
+    """Keep only the first half of a file, as a full disk or a bad copy does."""
     body = path.read_bytes()
     path.write_bytes(body[: len(body) // 2])
 

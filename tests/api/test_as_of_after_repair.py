@@ -1,4 +1,4 @@
-"""What was known at an instant, asked over REST before and after the month was made again from kept bodies."""
+"""Test `as_of` over REST before and after a month is rebuilt from the raw archive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from warehouse.store import layout
 
 MONTH = layout.series("demand", "GB", "2026-06")
 CORRECTED = NOON + 3590
-"""When the publisher answered with other values than at noon."""
+"""The time at which the publisher's response had other values than at noon."""
 
 
 class _Later(Publisher):
@@ -30,7 +30,7 @@ class _Later(Publisher):
 
 @pytest.fixture
 def corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
-    """A day of demand, of which an hour later the publisher states the newest half-hours otherwise."""
+    """Return the context of a day of demand. The publisher revises the newest half hours an hour later."""
     monkeypatch.setenv("EMDS_NOW", str(NOON))
     context = pipeline(tmp_path / "home", {DAY: whole(0, 30)})
     run(context)
@@ -41,7 +41,7 @@ def corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContex
 
 
 class Asking:
-    """The same question over REST, of different instants."""
+    """A client that sends the same request for different times."""
 
     def __init__(self, context: PipelineContext) -> None:
         assert isinstance(context.storage.local, Path)
@@ -102,7 +102,7 @@ def test_within_the_kept_days_as_of_answers_as_before(corrected: PipelineContext
         assert (after["data"], row.get("known_since")) == (row["data"], None)
         if at >= NOON:
             assert (after["gaps"], after.get("known_since")) == (row["gaps"], None)
-        else:  # a body of that time may have been deleted
+        else:  # a raw response of that time may have been deleted
             assert (after["gaps"], after["known_since"]) == ([], NOON)
 
 

@@ -1,4 +1,4 @@
-"""Month files: what may leave, with hashes and addresses that open; what later paths take of a key's day."""
+"""Test which monthly files are listed, their hashes and URLs, and what newer paths count against a key's quota."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_withheld_rows_are_in_no_list_and_no_file_until_rights_are_declared(rig:
 
 
 def test_one_withheld_feed_of_an_open_source_keeps_its_rows_in(market: Rig) -> None:
-    """Right when its terms change: month files are resolved again later, by `emds rebuild`."""
+    """Check that rows are withheld as soon as the terms change, before `emds rebuild` resolves monthly files again."""
     north, path = market.sources["north"], "/v1/bulk/generation/GB/2026-03.parquet"
     feeds = tuple(replace(feed, withheld=feed.id == "north.mix") for feed in north.feeds)
     market.sources["north"] = replace(north, feeds=feeds)
@@ -224,7 +224,7 @@ def test_before_the_first_publication_there_is_no_manifest_and_after_damage_no_b
     assert (answer.status_code, answer.get_json()["month"]) == (503, "2026-03")
 
 
-# Besides the plain list: addresses that open without a key, what is new, descriptions
+# Signed URLs, the `since` filter and descriptions
 
 SITE = "http://emds.example"
 AT = 1_800_000_000
@@ -337,7 +337,7 @@ STATS = "/v1/demand/GB?stats=true&start=2026-03-29"
 FILE = "/v1/bulk/price/GB/2026-03.parquet"
 COUNTED = [WINDOW, f"{WINDOW}&find=highest", STATS, f"{STATS}&above=31000", FILE]
 EMPTY = ["/v1/windows/GB?hours=1", "/v1/demand/GB?stats=true&start=100001000&end=100002000"]
-"""Answers that cost no money, since nothing is known; of a key's day each is one, as an answer without rows is."""
+"""Requests that cost no money, because no values are known. Each still counts against a key's daily quota."""
 NOT_COUNTED = {
     "/v1/windows/DE-LU?hours=0": 400,
     "/v1/windows/DE-LU?hours=nan": 400,

@@ -1,4 +1,4 @@
-"""A year of a zone by the lines of docs/bulk.md: pandas, polars and DuckDB, of the service and of a public bucket."""
+"""Test the code of docs/bulk.md: pandas, polars and DuckDB read a zone's year from the service and a public bucket."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "bulk.md"
 START, END = instant("2025-01-01T00:00:00Z"), instant("2026-01-01T00:00:00Z")
 ROWS = (END - START) // 1800
 WHOLE = (ROWS, ROWS * (ROWS - 1) / 2)
-"""How many, and the sum of their values."""
+"""The number of rows and the sum of their values."""
 
 
 @pytest.fixture
 def year(rig: Rig) -> Rig:
-    """A year of half hours, and some of the year after, which is not asked for."""
+    """Return a warehouse with a year of half hours, and a row of the next year, which the page does not request."""
     rows = [*rig.every(START, 1800, ROWS), (END + 1800, 7.0)]
     rig.put("north.price", "GB", "price", rows, "GBP/MWh", "30m")
     rig.publish()
@@ -43,11 +43,11 @@ def year(rig: Rig) -> Rig:
 
 
 def read(site: str, key: str) -> Iterator[tuple[int, float]]:
-    """What each expression of the page's code gives, in order: rows and the sum of their values."""
+    """Yield the row count and the sum of values for each expression of the page's code, in order."""
     names: dict[str, Any] = {each.__name__: each for each in (pandas, polars, duckdb, fsspec, requests)}
     [block] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     names |= {"site": site}
-    # The key last: one in a hundred has "FR" among its own letters.
+    # The key is inserted last, because one in a hundred keys contains the letters "FR".
     code = block.replace("FR", "GB").replace("http://127.0.0.1:8000", site).replace("emds_...", key)
     for statement in ast.parse(code).body:
         if isinstance(statement, ast.Expr):
@@ -84,7 +84,7 @@ def test_the_service_gives_a_year_in_one_line(
 def test_a_public_bucket_gives_a_year_in_one_line_without_a_key(
     year: Rig, serve: Callable[..., Any], s3_endpoint: str, bucket_place: BucketPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Month files as the static side puts them; the manifest's addresses lead there."""
+    """Publish monthly files as `emds publish` does, and check that the manifest's URLs lead there."""
     monkeypatch.setattr(publish, "rendered", lambda client, target: ())
     make_bucket(int(s3_endpoint.rpartition(":")[2]), "open")
     anybody = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::open/*"}

@@ -1,4 +1,4 @@
-"""`/v1/carbon`: published or estimated, bounds and factors in every format, and the reasons of refused intervals."""
+"""Test `/v1/carbon`: published values and estimates, bounds and factors by format, and reasons of gaps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from warehouse.rows.schema import Rows, SeriesKey
 from warehouse.series.folding import fold
 
 MIDNIGHT = instant("2026-03-29T22:00:00Z")
-"""The market day of Brussels at NOW begins."""
+"""The start of Brussels' market day at NOW."""
 OWN = source(
     "own",
     (
@@ -44,7 +44,7 @@ OWN = source(
 )  # fmt: skip
 CLEAN = {Fuel.NUCLEAR: 300.0, Fuel.WIND: 200.0, Fuel.GAS: 450.0, Fuel.WASTE: 50.0}
 ESTIMATE = (450 * 412 + 50 * 600) / 1000
-"""Of CLEAN; between no and only fossil waste."""
+"""The estimate for CLEAN. Its bounds assume that no waste is fossil, and that all is."""
 BOUNDS = (450 * 412 / 1000, (450 * 412 + 50 * 1320) / 1000)
 
 
@@ -60,13 +60,13 @@ def put_mix(rig: Rig, zone: str, by_hour: Mapping[int, Mapping[Fuel, float]], kn
 
 
 def hours(start: int, count: int, fuels: Mapping[Fuel, float]) -> dict[int, Mapping[Fuel, float]]:
-    """The same mix hour after hour."""
+    """Return the same mix for `count` hours."""
     return {start + i * HOUR: fuels for i in range(count)}
 
 
 @pytest.fixture(scope="module")
 def market(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """A mix of the last day in four zones, three published series, and two forecasts."""
+    """Yield a warehouse with a mix of the last day in four zones, three published series, and two forecasts."""
     with _rig_at(tmp_path_factory.mktemp("carbon") / "home") as rig:
         rig.sources = {**SOURCES, "own": OWN}
         for zone in ("FR", "DK-1", "GB", "US-PJM"):
@@ -310,7 +310,7 @@ def test_a_zone_that_is_refused_for_three_days_says_why_and_has_no_gap_in_its_mi
 
 
 def test_a_refused_zone_stays_current_and_is_charged_like_one_that_is_not(rig: Rig) -> None:
-    """In documents and rows; FR has a published value each hour."""
+    """Compare NL, which is refused, with FR, which has a published value for each hour, in documents and rows."""
     load = feed("own.load", ("FR", "NL"), (Metric.DEMAND,), "1h", publication=Publication(60, grace_minutes=60))
     rig.sources = {**SOURCES, "own": replace(OWN, feeds=(*OWN.feeds, load))}
     start, until = MIDNIGHT - 3 * DAY, NOW - NOW % HOUR
@@ -342,7 +342,7 @@ def test_a_gap_is_cut_where_the_reason_changes(rig: Rig) -> None:
     rig.sources = {**SOURCES, "own": OWN}
     start = MIDNIGHT - DAY
     mix = hours(start, 4, CLEAN) | hours(start + 4 * HOUR, 2, DIRTY) | hours(start + 6 * HOUR, 3, WIDE)
-    mix |= hours(start + 10 * HOUR, 14, CLEAN)  # the hour between has no mix
+    mix |= hours(start + 10 * HOUR, 14, CLEAN)  # the hour in between has no mix
     mix[start + 20 * HOUR] = {fuel: value for fuel, value in CLEAN.items() if fuel is not Fuel.WASTE}
     put_mix(rig, "NL", mix)
     rig.publish()
@@ -353,7 +353,7 @@ def test_a_gap_is_cut_where_the_reason_changes(rig: Rig) -> None:
         (4, 6, "other_share"), (6, 9, "wide"), (9, 10, None), (20, 21, "fuel_missing"),
     ]  # fmt: skip
     etag, before = ask.last.headers["ETag"], body["gaps"]
-    # A corrected mix that only changes a reason changes the answer, and its tag.
+    # A corrected mix that only changes a reason changes the response and its ETag.
     put_mix(rig, "NL", hours(start + 4 * HOUR, 2, WIDE | {Fuel.OTHER: 0.0}), known_at=NOW - HOUR)
     rig.publish()
     assert ask(path)["gaps"] != before
@@ -367,7 +367,7 @@ def test_a_gap_of_which_only_the_response_showed_the_cause_has_no_reason(rig: Ri
     for ts, fuels in hours(MIDNIGHT - DAY, 24, CLEAN).items():
         for fuel, megawatts in fuels.items():
             mix.add(Code("NL", fuel, fuel.value, "1h"), ts, megawatts)
-        mix.unknown["NL"][ts] = 900.0  # of a code that this service does not know
+        mix.unknown["NL"][ts] = 900.0  # generation of a code that this service does not know
     extend_mix(rows, mix)
     fold(rig.storage, "own.mix", rows, {}, catalogue.ranks(rig.sources, (), rig.mode), 1, rig.mode)
     rig.publish()

@@ -1,4 +1,4 @@
-"""Zones, status, the catalogue and publishers: the specification's fields, states by the feeds' own schedules."""
+"""Test zones, status, the catalogue and publishers, with states that follow the schedules of the feeds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_serving_feed_is_the_one_that_reaches_furthest_then_the_best_ranked(
 def test_of_forecasts_the_best_ranked_feed_serves_as_far_ahead_as_its_vintages_reach(
     rig: Rig, days_ago: int, serving: str
 ) -> None:
-    """`reached` is when a feed's newest vintage was published: at now by the feed of rank 9."""
+    """Set `reached` to the publication time of each feed's newest vintage, which is now for the feed of rank 9."""
     for code, rank in (("north", 1), ("south", 9)):
         own = feed(
             f"{code}.ahead", ("GB",), (Forecast.DEMAND,), "1h", rank=rank, publication=Publication(day_offset=-1)
@@ -100,7 +100,7 @@ def test_an_unknown_member_stands_beside_another_feeds_newer_failure(market: Any
 
 
 def with_daily_feed(market: Any) -> None:
-    """Publishes the catalogue with a second feed of AU-SA's demand, which brings whole days one day late."""
+    """Publish the catalogue with a second feed of AU-SA's demand, which delivers whole days one day late."""
     north = market.sources["north"]
     grid = next(f for f in north.feeds if f.id == "north.grid")
     out = Publication(daily_at=dt.time(0, 15), day_offset=1, grace_minutes=18 * 60)
@@ -110,7 +110,7 @@ def with_daily_feed(market: Any) -> None:
 
 
 Report = tuple[str, int | None, dict[str, int]]
-"""Why a feed failed, if it did; how many minutes ago its rows end, of all metrics or of each."""
+"""The error of a failed feed or an empty text, and how many minutes ago its rows end, in total or by metric."""
 
 
 def fast(ago: int | None = None, error: str = "", **reached: int) -> Report:
@@ -119,21 +119,22 @@ def fast(ago: int | None = None, error: str = "", **reached: int) -> Report:
 
 SLOW, NEVER = 10 * 60, 1 << 30
 STATES: list[tuple[Report, int | None, str, int | None]] = [
-    # What the fast feed says, and how far the slow one came where there is one: a state, and when rows are due. Rows of
-    # 5 minutes, published 10 minutes after their interval with 30 minutes of grace, are due 45 minutes after the last.
+    # Each case has the report of the fast feed, the minutes since the slow feed's rows end, a state, and a due time.
+    # Rows of 5 minutes are published 10 minutes after their end with 30 minutes of grace. The next row is due
+    # 45 minutes after the last one.
     *((fast(ago), None, state, 45 - ago) for ago, state in ((0, "ok"), (44, "ok"), (46, "late"), (134, "late"))),
     (fast(136), None, "down", 45 - 136),
     (fast(demand=300, interchange=-36 * 60), None, "down", 45 - 300),  # one metric does not make up for another
-    (fast(demand=0, interchange=NEVER), None, "unknown", None),  # a metric that never came
+    (fast(demand=0, interchange=NEVER), None, "unknown", None),  # a metric that never arrived
     (fast(demand=0, interchange=NEVER, error="503"), None, "down", None),
-    # Both feeds carry demand: a slow one does not excuse a fast one, and is enough where it came as far.
+    # Both feeds carry demand. The slow feed does not excuse the fast one, and suffices if it reaches as far.
     *(
         (fast(demand=ago, interchange=0, error="503"), ago, state, 45 - ago)
         for ago, state in ((44, "ok"), (46, "late"))
     ),
     (fast(demand=136, interchange=0, error="503"), 136, "down", 45 - 136),
     (fast(demand=NEVER, interchange=0, error="503"), 0, "ok", None),
-    # A feed without credentials promises nothing; of interchange, which nobody else carries, nothing is known.
+    # A feed without credentials promises nothing. It is the only feed of interchange, so that state is unknown.
     (fast(error="not configured: set X_KEY"), SLOW, "unknown", None),
 ]
 
@@ -142,7 +143,7 @@ STATES: list[tuple[Report, int | None, str, int | None]] = [
 def test_a_state_follows_each_feeds_own_schedule(
     market: Any, report: Report, slow: int | None, state: str, due: int | None
 ) -> None:
-    """The worst of a zone's metrics decides."""
+    """Check that the metric in the worst state decides for the zone."""
     if slow is not None:
         with_daily_feed(market)
     error, ago, reached = report
@@ -229,7 +230,7 @@ def test_a_zone_that_a_pipeline_with_more_zones_has_added_is_not_listed(rig: Rig
 
 @pytest.mark.parametrize("path", ["/v1/status", "/openapi.json", "/docs", "/llms.txt", "/v1/zones"])
 def test_a_metric_that_this_release_does_not_know_leaves_the_others_served(rig: Rig, path: str) -> None:
-    """A release that was rolled back reads the catalogue of the newer one until the pipeline publishes again."""
+    """Serve a newer release's catalogue, as after a rollback until the pipeline publishes again."""
     fill(rig)
     document = rig.client().get("/catalog").get_json()
     document["zones"]["FR"]["metrics"]["frequency"] = document["zones"]["FR"]["metrics"]["demand"]

@@ -1,4 +1,4 @@
-"""`/v1/changes`: what the folds wrote, by cursor, filter and page; bounds, validators and refusals."""
+"""Test `/v1/changes`: the entries that folds write, cursors, filters and pages, bounds, validators and refusals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def put(
 
 @pytest.fixture
 def five_changes(rig: Rig) -> Rig:
-    """Five changes of three series, the last of them a correction."""
+    """Return a warehouse with five changes of three series and, as the last one, a correction."""
     for n, zone in enumerate(("GB", "AU-NSW", "GB", "DE-LU")):
         put(rig, n, zone, at=n)
     rig.put("north.auction", "US-NYISO", "price_day_ahead", [(START, 40.0)], "USD/MWh", "1h")
@@ -110,7 +110,7 @@ def test_an_empty_warehouse_has_a_cursor_to_begin_with(rig: Rig) -> None:
 
 
 def test_an_entry_waits_until_no_cache_holds_older_rows(five_changes: Rig) -> None:
-    """A worker that may give rows up to `lag_s` old tells nothing that is younger."""
+    """Check that a worker that may serve rows up to `lag_s` old reports no younger entry."""
     wanted = changes.ChangeFilter()
     now = int(time.time())
     assert changes.page(five_changes.storage, None, 100, wanted, 0)["count"] == 6
@@ -122,7 +122,7 @@ def test_an_entry_waits_until_no_cache_holds_older_rows(five_changes: Rig) -> No
 
 
 def test_documents_that_follow_are_named(five_changes: Rig) -> None:
-    """Of rows of the last month only: NOW lies in the past of the true time by which entries are dated."""
+    """Check documents that follow rows of the last month. NOW is earlier than the real time that dates entries."""
     recent = int(time.time()) // 3600 * 3600
     briefs = ["/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"]
     of_map = ["/v1/geo/live", "/v1/geo/live/hours", "/v1/geo/live/GB"]

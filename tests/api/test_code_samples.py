@@ -1,6 +1,6 @@
-"""The calls that the reference page and docs/api.md show: there for every operation, well-formed, and run over HTTP.
+"""Test the calls on the reference page and in docs/api.md: present for each operation, well-formed, run over HTTP.
 
-R, and DuckDB with its own `httpfs`, are started once and run every sample; what must be refused says by which status.
+R, and DuckDB with its `httpfs` extension, start once and run every sample. Refused samples name their status.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = ("price", "price-zones", "zones", "brief", "catalogue", "llms")
 DUCKDB = ROOT / ".venv/clients/duckdb==1.5.5/bin/python"
 REFUSED = {
-    "confirm": 404,  # its token is a placeholder
-    "webhook": 404,  # so is its id
+    "confirm": 404,  # a placeholder token
+    "webhook": 404,  # so is the ID
     "unsubscribe": 404,
     "test-webhook": 404,
-    "metrics": 401,  # the operator's token, not a key
+    "metrics": 401,  # needs the operator's token
 }
 LANGUAGES = {"r": "R", "sql": "SQL (DuckDB)"}
 R = """
@@ -71,7 +71,7 @@ print(json.dumps(answers))
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The service with everything published; what the samples of one test change, those of no other see."""
+    """Yield the URL of a service with everything published. Samples of one test do not affect those of another."""
     folder = tmp_path_factory.mktemp("served")
     copy_everywhere(tmp_path_factory, folder / "home")
     put_mix(rig := Rig(folder / "home"))
@@ -80,7 +80,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def key(address: str, name: str) -> str:
-    """A key of its own, for some samples end theirs."""
+    """Return a separate key for a sample, because some samples revoke their key."""
     answer = requests.post(f"{address}/v1/keys/signup", json={"email": f"{name}@example.org"}, timeout=30)
     own: str = answer.json()["api_key"]
     return own
@@ -98,7 +98,7 @@ def samples_of(name: str, server: str = "https://emds.example") -> dict[str, str
 
 
 def samples(address: str, language: str) -> Iterator[dict[str, str]]:
-    """Every call that the page shows in a language, and those of docs/api.md."""
+    """Yield every call that the page shows in a language, and the call of docs/api.md."""
     yield {"name": "docs/api.md", "text": page_line(language).replace("http://127.0.0.1:8000", address), "key": ""}
     for name, endpoint in ENDPOINTS.items():
         if text := samples_of(name, address).get(LANGUAGES[language]):
@@ -107,7 +107,7 @@ def samples(address: str, language: str) -> Iterator[dict[str, str]]:
 
 
 def judge(answers: dict[str, str], language: str) -> None:
-    """Everything was read but what must be refused; a series is a table of its columns."""
+    """Check that each sample was read unless it must be refused, and that a series is a table of its columns."""
     refused = REFUSED | ({"metrics": 0} if language == "sql" else {})  # DuckDB has a word for 404, none for 401
     wrong = {
         name: text

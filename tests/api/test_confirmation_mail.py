@@ -1,4 +1,4 @@
-"""A key that opens once the link in the confirmation e-mail was opened, and the mail server that sends it."""
+"""Test keys that work only after the link in the confirmation e-mail is opened, and the mail server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from warehouse.market.clock import DAY
 
 
 class _Smtp(socketserver.StreamRequestHandler):
-    """The part of SMTP (RFC 5321) that sending one mail needs."""
+    """The part of SMTP (RFC 5321) that the sending of an e-mail needs."""
 
     def handle(self) -> None:
         server: Any = self.server
@@ -51,14 +51,14 @@ class _Smtp(socketserver.StreamRequestHandler):
 
 @dataclass
 class Mailbox:
-    """A mail server on loopback, and a service that confirms by it."""
+    """A mail server on loopback, and a service that sends confirmations through it."""
 
     service: Service
     server: Any
     mails: list[str] = field(default_factory=list)
 
     def link(self) -> str:
-        """The path in the newest mail."""
+        """Return the path in the newest e-mail."""
         match = re.search(r"https://emds\.example(/v1/keys/confirm\?token=\S+)", self.mails[-1].replace("=\r\n", ""))
         assert match
         return match[1].replace("=3D", "=")
@@ -147,7 +147,7 @@ def test_an_outdated_or_unknown_link_confirms_nothing(mailbox: Mailbox) -> None:
 def test_a_mail_that_cannot_be_sent_leaves_no_key(mailbox: Mailbox) -> None:
     service = mailbox.service
     mailbox.server.refuses = True
-    for _ in range(7):  # none of them counts as one of the five
+    for _ in range(7):  # none of these counts as one of the five sign-ups
         answer = service.sign_up(**{"Idempotency-Key": "6b1f"})
         assert (answer.status_code, answer.json["type"].rpartition("/")[2]) == (503, "mail-unavailable")
         assert "db-7" not in answer.text

@@ -1,4 +1,4 @@
-"""The calls of docs/corrections.md, run: each gives the figure that stands beside it."""
+"""Test that each call in docs/corrections.md returns the values stated beside it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from warehouse.store import layout
 PAGE = (Path(__file__).parents[2] / "docs" / "corrections.md").read_text()
 CALL = re.compile(r'^\$ curl (?:-H "\$KEY" )?"\$EMDS(/\S+)"\s+# (.*)$', re.M)
 DAY, EVENING = instant("2026-03-28T23:00:00Z") + HOUR, instant("2026-03-29T17:00:00Z")
-"""Midnight of the 29th in London, and 18:00 there: clocks went forward in between."""
+"""Midnight and 18:00 on the 29th in London. Clocks went forward in between."""
 
 
 def members(text: str) -> dict[str, Any]:
-    """The figures that a comment states."""
+    """Return the values that a comment states, by name."""
     return {name: orjson.loads(value) for name, value in re.findall(r'"(\w+)": (-?[\d.]+)', text)}
 
 
 def parts(node: Any) -> list[dict[str, Any]]:
-    """Every object in an answer."""
+    """Return every object in a response."""
     if isinstance(node, list):
         return [part for each in node for part in parts(each)]
     return [node, *parts([*node.values()])] if isinstance(node, dict) else []

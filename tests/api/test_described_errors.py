@@ -1,4 +1,4 @@
-"""Each operation lists the errors and parameters that it has, and no others: each is tried on every path."""
+"""Test on every path that each operation lists exactly its errors and describes its response headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROVOKED: dict[int, Callable[[Asked, Endpoint], int]] = {
     402: lambda ask, e: ask(),
     405: lambda ask, e: ask(method="PATCH"),
     406: lambda ask, e: ask(headers={"Accept": "image/png"}),
-    # Every path refuses a body that is too long; it is described where one is taken.
+    # Every path refuses a body that is too long. The error is described only where a body is accepted.
     413: lambda ask, e: ask(data=b"x" * 3_000_000) if e.body else 0,
     414: lambda ask, e: ask(query="?x=" + "a" * 20_000),
     415: lambda ask, e: ask(data=b"x", headers={"Content-Type": "text/plain"}, signed=bool(e.body)),
@@ -43,12 +43,12 @@ def clients(shared_everywhere: Any) -> tuple[FlaskClient, FlaskClient, dict[str,
 
 
 _OF_HTTP = {"Content-Type", "Content-Length", "X-Content-Type-Options"}
-"""Headers of every answer, which say nothing of this service's own; those of CORS are told to browsers."""
+"""Headers of every response that say nothing specific to this service. CORS headers are for browsers."""
 
 
 @pytest.mark.parametrize("now", ["2026-03-30T12:10:00Z", "2026-04-02T12:10:00Z"])
 def test_each_header_of_an_answer_is_described(clients: Any, monkeypatch: pytest.MonkeyPatch, now: str) -> None:
-    """Also of stale ones, and of coded ones."""
+    """Include stale and compressed responses."""
     client, _, key = clients
     described = client.get("/openapi.json").get_json()["paths"]
     monkeypatch.setenv("EMDS_NOW", now)

@@ -1,4 +1,4 @@
-"""Paths that are answered before Flask looks at them: the same answers, headers and log entries as by way of Flask."""
+"""Test that paths served before Flask return the same responses, headers and log entries as through Flask."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ QUESTIONS: list[tuple[str, dict[str, str]]] = [
 
 
 def answers(app: Any, way: Any, key: dict[str, str]) -> list[tuple[str, list[tuple[str, str]], bytes, dict[str, Any]]]:
-    """What each question gets by one way, as its own log tells it too."""
+    """Return the response and log entry of each request, served in one way."""
     lines: list[bytes] = []
     client = Client(middleware.wrap(way, "http://emds.example", lines.append))
     found = []
@@ -59,7 +59,7 @@ def answers(app: Any, way: Any, key: dict[str, str]) -> list[tuple[str, list[tup
         answer: TestResponse = client.get(path, headers=sent)
         logged = orjson.loads(lines.pop())
         entry = {name: logged[name] for name in ("route", "zone", "status", "method", "id")}
-        # How long the day still lasts is told by the true clock.
+        # The time left in the day follows the real clock.
         listed = sorted((name, _TIME_LEFT.sub("t=", value)) for name, value in answer.headers.to_wsgi_list())
         found.append((answer.status[:3], listed, answer.data, entry))
     return found
@@ -97,7 +97,7 @@ def test_what_a_view_did_not_foresee_is_a_problem_and_is_logged(caplog: pytest.L
 
 
 def test_arguments_of_a_query_are_read_as_a_form_is() -> None:
-    """Whether anything in it is escaped or not."""
+    """Check queries with and without escapes."""
     for query, pairs in (
         ("a=1&b=&c&&=d&e=f=g", [("a", "1"), ("b", ""), ("c", ""), ("", "d"), ("e", "f=g")]),
         ("a=%31&b=&c&&=d&e=f=g+h", [("a", "1"), ("b", ""), ("c", ""), ("", "d"), ("e", "f=g h")]),

@@ -1,4 +1,4 @@
-"""The configurations of docs/examples: each asks what its program would ask, and gets what the API states."""
+"""Test that each configuration in docs/examples sends its program's requests and shows what the API returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SERVER = "https://emds.example"
 
 @pytest.fixture
 def served(rig: Rig) -> tuple[FlaskClient, dict[str, str]]:
-    """DE-LU's prices from yesterday to the end of tomorrow."""
+    """Return a client and key for DE-LU's prices from yesterday to the end of tomorrow."""
     start = NOW - NOW % HOUR - 26 * HOUR
     rig.put("north.price", "DE-LU", "price", rig.every(start, 900, 240, lambda i: -60.123 - i % 7), "EUR/MWh", "15m")
     rig.publish()
@@ -39,7 +39,7 @@ def served(rig: Rig) -> tuple[FlaskClient, dict[str, str]]:
 
 
 def asked(served: tuple[FlaskClient, dict[str, str]], url: str) -> Any:
-    """What a configured address answers."""
+    """Return the document at a configured URL."""
     client, key = served
     assert url.startswith(SERVER)
     answer = client.get(url.removeprefix(SERVER), headers=key)
@@ -48,14 +48,14 @@ def asked(served: tuple[FlaskClient, dict[str, str]], url: str) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Home Assistant's YAML: `!secret name`."""
+    """A YAML loader for Home Assistant's `!secret name`."""
 
 
 _Loader.add_constructor("!secret", lambda loader, node: f"secret {node.value}")
 
 
 class HomeAssistant:
-    """The states of Home Assistant's sensors by entity id, and its templates."""
+    """The states of Home Assistant's sensors by entity ID, and its templates."""
 
     def __init__(self) -> None:
         self.now, self.states, self.attributes = NOW, dict[str, str](), dict[str, Any]()
@@ -70,7 +70,7 @@ class HomeAssistant:
         }
 
     def show(self, sensor: dict[str, Any], template: str, **values: Any) -> str | None:
-        """Set and return a sensor's state; None if it is not available."""
+        """Set and return a sensor's state, or return None if the sensor is not available."""
         if self.templates.from_string(sensor["availability"]).render(values).strip() != "True":
             return None
         entity = f"sensor.{sensor['name'].lower().replace(' ', '_').replace('-', '_')}"

@@ -1,4 +1,4 @@
-"""What long windows cost: read no further than an answer reaches, ended early or refused, and two at once."""
+"""Test the cost of long windows: what is read, pages that end early, refusals, and two requests at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEVERAL = f"/v1/price?zones={','.join(ZONES)}&{WINDOW}"
 
 
 def fill(rig: Rig) -> None:
-    """Thirteen months of hours of three zones, each with a hole of its own, and a zone with borders."""
+    """Store thirteen months of hours for three zones, each with its own gap, and for GB's interchange."""
     for number, zone in enumerate(ZONES):
         rows = rig.every(START, HOUR, DAYS * 24, lambda i, number=number: round(50 + number + i % 91 / 7, 2))
         hole = range(START + (50 + 40 * number) * DAY, START + (90 + 40 * number) * DAY)
@@ -46,7 +46,7 @@ def ask(filled: Rig) -> Any:
 
 @pytest.fixture
 def files_read(monkeypatch: pytest.MonkeyPatch) -> list[MonthFile]:
-    """The month files whose rows are read."""
+    """Return the list of monthly files whose rows are read."""
     read, rows = list[MonthFile](), Reader.rows
 
     def counted(reader: Reader, file: MonthFile, side: Any, window: Window | None = None) -> Any:
@@ -58,7 +58,7 @@ def files_read(monkeypatch: pytest.MonkeyPatch) -> list[MonthFile]:
 
 
 def walked(ask: Any, path: str) -> tuple[list[Any], list[Any], int]:
-    """The rows, the gaps and the number of all pages."""
+    """Return the rows, the gaps and the number of all pages."""
     rows, gaps, pages = list[Any](), list[Any](), 0
     while path:
         body = ask(path)
@@ -78,7 +78,7 @@ def test_pages_that_end_early_hold_the_same_rows_in_the_same_order(
     path = f"{path}{interval}&order={order}&limit=5000"
     whole, _, pages = walked(ask, path)
     monkeypatch.setattr(expensive, "MOST_WORK", 0)
-    rows, _, more = walked(ask, f"{path}&time=utc")  # another question: nothing is cached
+    rows, _, more = walked(ask, f"{path}&time=utc")  # a different request, so that nothing is cached
     assert [{name: row[name] for name in row if name != "time"} for row in rows] == whole
     assert more > pages
     assert more <= 40

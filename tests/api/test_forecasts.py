@@ -1,4 +1,4 @@
-"""`kind=forecast`: which vintage answers, against a model of lists; pages of every size; formats, refusals, terms."""
+"""Test `kind=forecast`: the vintage that is returned, pages of every size, formats, refusals and terms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOON = NOW - NOW % HOUR
 
 @pytest.fixture(scope="module")
 def ahead(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """Readings, and vintages of 26 and 4 hours ago and of now, over the last day and the next two."""
+    """Yield actual values, and vintages of 26 and 4 hours ago and of now, for the last day and the next two."""
     with _rig_at(tmp_path_factory.mktemp("ahead") / "home") as rig:
         rig.sources = {**SOURCES, "shut": SHUT, "east": EAST}
         fill(rig)
@@ -124,7 +124,7 @@ def test_pages_give_every_vintage_of_every_fuel_once(ask: Any, more: str, order:
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("more", ["vintages=all", "lead=4h"])
 def test_pages_give_every_vintage_once(ask: Any, more: str, order: str) -> None:
-    """Which ones answer is judged by a model in the warehouse's tests."""
+    """Check pages only. A model in the warehouse's tests checks which vintages are returned."""
     path = f"/v1/demand?zones=GB,US-NYISO&kind=forecast&{more}&start={NOON}&end={NOON + 3 * HOUR}&order={order}"
     whole = ask(path)["data"]
     assert len(whole) == 3 * 2 * (3 if more == "vintages=all" else 1)
@@ -230,7 +230,7 @@ def test_agents_get_the_same_forecast(ask: Any, ahead: Rig) -> None:
 
 
 def test_the_link_to_the_next_page_writes_a_relative_time_out(ask: Any) -> None:
-    """It would move on from page to page."""
+    """Check that the link states the time itself, because a relative time would move from page to page."""
     first = ask("/v1/demand/GB?kind=forecast&published_before=-1h&limit=2")
     link = ask.last.headers["Link"]
     assert f"&published_before={NOW - HOUR}&" in link

@@ -1,4 +1,4 @@
-"""Formats hold the rows of the JSON in its order; what makes series easy to read: holes, times, parts of tables."""
+"""Test that all formats have the rows of the JSON in its order, with gaps, times and parts of tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def negotiate(wanted: str | None, accept: str) -> str:
 
 
 def plain(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows as a column format holds them: every member in every row."""
+    """Return rows as a columnar format has them, with every field in every row."""
     return [{**dict.fromkeys(rows[0]), **row} for row in rows]
 
 
@@ -175,7 +175,7 @@ def test_holes_are_said(market: Any, ask: Any) -> None:
     assert whole["gaps"] == [hole]
     assert "gaps_truncated" not in whole
     assert ask(f"{window}&end={start + 20 * HOUR}&order=desc").get_json()["gaps"] == [hole]
-    # The rows end a day before now: what follows is a hole until where the feed must have published.
+    # The rows end a day before now. The second gap ends at the last row that is due.
     until = start + DAY, market.now - 40 * 60 - (market.now - 40 * 60) % HALF
     assert ask(f"{window}").get_json()["gaps"] == [hole, {"start": until[0], "end": until[1]}]
     assert ask(f"{window}&end={start + 6 * HOUR}&format=csv").headers["X-EMDS-Gaps"] == f"{hole['start']}/{hole['end']}"
@@ -207,7 +207,7 @@ def test_a_parquet_response_has_the_envelope_for_every_reader(ask: Any, path: st
 def test_rows_that_all_last_alike_have_the_holes_of_any_others(
     places: list[int], apart: int, before: int, behind: int
 ) -> None:
-    """A second label, though no row has it, leads the other way."""
+    """Add a second label that no row has, so that the general path computes the gaps."""
     ts = np.array(sorted(places), np.int64) * apart + 10**9
     label = RowLabels(None, None, None, "MW", "5m", "north", "north.grid")
     one = RowColumns((label,), np.zeros(len(ts), np.int32), ts, np.ones(len(ts)))
@@ -226,7 +226,7 @@ def test_at_most_twenty_holes_are_listed(ask: Any, market: Any) -> None:
 
 
 def test_nothing_is_missing_before_a_feed_began_or_after_now(ask: Any, market: Any) -> None:
-    began = instant("2016-01-01T00:00:00Z")  # when the tests' feeds began
+    began = instant("2016-01-01T00:00:00Z")  # the start of the tests' feeds
     old = ask(f"/v1/price/GB?start={began - 30 * DAY}&end={began + DAY}").get_json()
     assert (old["count"], old["gaps"]) == (0, [{"start": began, "end": began + DAY}])
     ahead = ask(f"/v1/demand/GB?start={market.now + HOUR}").get_json()

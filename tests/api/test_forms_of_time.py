@@ -1,4 +1,4 @@
-"""Every form of time, and every name of a zone, that callers write: the same over REST and MCP."""
+"""Test every form of time and every name of a zone that clients write, over REST and MCP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warehouse.market.clock import civil_instant, iso
 from warehouse.market.zones import ZONES
 
 FORMS = {
-    # Instants.
+    # Times with an offset, and Unix seconds.
     "1774828800": "2026-03-30T00:00:00Z",
     "2026-03-30T00:00:00Z": "2026-03-30T00:00:00Z",
     "2026-03-30T00:00Z": "2026-03-30T00:00:00Z",
@@ -27,20 +27,20 @@ FORMS = {
     "2026-03-30T02:00:00": "2026-03-30T00:00:00Z",
     "2026-03-30T02:00": "2026-03-30T00:00:00Z",
     "2026-03-30 02:00": "2026-03-30T00:00:00Z",
-    "2026-03-29T02:30": "2026-03-29T01:00:00Z",  # skipped: the instant of the change
-    "2025-10-26T02:30": "2025-10-26T00:30:00Z",  # comes twice: the first
+    "2026-03-29T02:30": "2026-03-29T01:00:00Z",  # skipped, so it is the time of the change
+    "2025-10-26T02:30": "2025-10-26T00:30:00Z",  # occurs twice, so it is the first
     "2026-03-30": "2026-03-29T22:00:00Z",
     "20260330": "2026-03-29T22:00:00Z",
     "2026-03": "2026-02-28T23:00:00Z",
     "2026": "2025-12-31T23:00:00Z",
-    "1970": "1970-01-01T00:00:00Z",  # not the hour before, which no Unix second names
+    "1970": "1970-01-01T00:00:00Z",  # not the hour before, because Unix seconds start here
     "2026-W14": "2026-03-29T22:00:00Z",
     "2026w14": "2026-03-29T22:00:00Z",
     "2026-W01": "2025-12-28T23:00:00Z",
-    # Words and lengths, at 2026-03-30T12:10Z.
+    # Words and durations, at 2026-03-30T12:10Z.
     "now": "2026-03-30T12:10:00Z",
     "Today": "2026-03-29T22:00:00Z",
-    "yesterday": "2026-03-28T23:00:00Z",  # of 23 hours
+    "yesterday": "2026-03-28T23:00:00Z",  # a day of 23 hours
     "tomorrow": "2026-03-30T22:00:00Z",
     "-24h": "2026-03-29T12:10:00Z",
     "-7d": "2026-03-23T12:10:00Z",
@@ -52,7 +52,7 @@ FORMS = {
     "Last_Week": "2026-03-22T23:00:00Z",
     "this month": "2026-02-28T23:00:00Z",
     "last-month": "2026-01-31T23:00:00Z",
-    # Mistakes, each with its own sentence.
+    # Mistakes, each with a sentence that explains it.
     "1774828800000": "1774828800000 looks like milliseconds; send seconds: 1774828800",
     "86400": "86400 is not a valid time; Unix seconds start at 100000000, a year has four digits and a date eight",
     "202603": "202603 is not a valid time; Unix seconds start at 100000000, a year has four digits and a date eight",
@@ -87,7 +87,7 @@ def key(shared_market: Any, client: Any) -> dict[str, str]:
 
 
 def by_rest(client: Any, key: dict[str, str], zone: str = "DE-LU", **window: str) -> str:
-    """The start of the answer, or what is wrong."""
+    """Return the start of the response's window, or the detail of the refusal."""
     path = "/v1/price" if "," in zone else f"/v1/price/{zone}"
     answer = client.get(path, query_string={**window, **({"zones": zone} if "," in zone else {})}, headers=key)
     body = answer.get_json()
@@ -150,7 +150,7 @@ _CHANGES = [datetime(*day) for day in ((2026, 3, 29), (2026, 10, 25), (2026, 3, 
     some.sampled_from(["Europe/Paris", "America/New_York", "Australia/Adelaide", "Europe/London", "Etc/GMT+5"]),
 )
 def test_windows_that_meet_in_civil_time_meet_in_unix_seconds(at: datetime, seconds: int, tz: str) -> None:
-    """Civil time never runs backwards, names itself where it exists, and nothing lies between two clock readings."""
+    """Check that civil time never runs backwards, that each existing time maps to itself, and that no time is lost."""
     instant, later = civil_instant(at, tz), civil_instant(at + timedelta(seconds=seconds), tz)
     assert instant <= later
     before = datetime.fromtimestamp(instant - 1, ZoneInfo(tz)).replace(tzinfo=None)

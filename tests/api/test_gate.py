@@ -1,4 +1,4 @@
-"""Who is let in, in which order, what a call costs, and limits by client (payments: `test_x402_*`)."""
+"""Test which calls the gate admits, in which order, their cost, and limits by client (not payments)."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_limits_count_an_ipv6_subscriber_once(address: str, unit: str) -> None:
 
 
 def test_prices_are_the_specifications() -> None:
-    """A metric that the specification does not name has the price of its record."""
+    """Check that a metric that the specification does not name has the price of its record."""
     specified = dict.fromkeys(("demand", "generation", "price", "carbon-intensity", "interchange", "capacity"), "0.01")
     specified |= {"snapshot": "0.002", "brief": "0.02", "latest": "0.001", "windows": "0.005"}
     specified |= {"records": "0.002", "all-records": "0.002", "bulk-file": "0.02"}
@@ -191,10 +191,10 @@ def test_postgres_that_is_away_for_a_while_is_503_for_that_while(postgres_server
 def test_postgres_that_hangs_is_503_for_every_kind_of_call(
     postgres_server: Postgres, trade: Trade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Twelve calls of each kind at once are more than there are connections."""
+    """Send twelve calls of each kind at once, which is more than there are connections."""
     for module in (accounts_engine, database):
         monkeypatch.setattr(module, "WITHIN_S", 1.0)
-    monkeypatch.setitem(accounts_engine._LIBPQ_TIMEOUTS, "connect_timeout", "2")  # the least that the driver takes
+    monkeypatch.setitem(accounts_engine._LIBPQ_TIMEOUTS, "connect_timeout", "2")  # the driver's minimum
     postgres_server.empty()
     service = opened(tmp_path, database_url=postgres_server.url, home=str(tmp_path))
     sqlite, gate = trade.gate.database, trade.gate
@@ -250,14 +250,14 @@ def test_a_table_of_an_earlier_release_is_used_on(tmp_path: Path) -> None:
 
 
 def place(client: str) -> int:
-    """Where a hash without a secret puts a client's counter, as anybody can compute."""
+    """Return the slot of a client's counter under a hash without a secret, which anyone can compute."""
     digest = hashlib.blake2b(f"minute\n{client}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % rate_limits._SLOTS
 
 
 @pytest.mark.slow
 def test_clients_who_share_his_place_do_not_push_a_client_s_counter_out(limits: RateLimits) -> None:
-    """By eight other addresses that busier counters make room for, a client would start anew in every minute."""
+    """Try to evict a counter by eight busier clients that would share its slot if the hash had no secret."""
     mine, taken = "192.0.2.1", 0
     numbered = (f"2001:db8:{number >> 16:x}:{number & 0xFFFF:x}::" for number in itertools.count())
     others = list(itertools.islice((each for each in numbered if place(each) == place(mine)), rate_limits._PROBES))

@@ -1,6 +1,6 @@
-"""Clients generated from the description compile and make calls.
+"""Test that clients generated from the description compile and make calls.
 
-By openapi-python-client, openapi-generator and openapi-typescript.
+The generators are openapi-python-client, openapi-generator and openapi-typescript.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ main();
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A service with every document and layer, which no client changes."""
+    """Yield a service with every document and layer, which the clients do not change."""
     folder = tmp_path_factory.mktemp("served")
     copy_everywhere(tmp_path_factory, folder / "home")
     with serving(folder) as start:
@@ -81,19 +81,19 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def described(served: Served) -> str:
-    """The description, as it is downloaded."""
+    """Return the description as a client downloads it."""
     return requests.get(f"{served.url}/openapi.json", timeout=30).text
 
 
 @pytest.fixture
 def folder(tmp_path: Path, described: str) -> Path:
-    """Where a client is made: the description lies there."""
+    """Return the folder in which a client is generated. It contains the description."""
     (tmp_path / "openapi.json").write_text(described)
     return tmp_path
 
 
 def check(served: Served, printed: str) -> None:
-    """What a generated client read is what the service answers."""
+    """Check that a generated client read what the service returns."""
     answer = json.loads(printed)
     rows = requests.get(f"{served.url}/v1/price/GB?sample=true&limit=3", timeout=30).json()["data"]
     assert answer["zones"] == 25
@@ -123,7 +123,7 @@ def test_a_generated_python_client_compiles_and_calls(served: Served, folder: Pa
 
 @pytest.fixture(scope="module")
 def generated(described: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what openapi-generator makes of the description, by language; Java starts once for all."""
+    """Return a folder with the output of openapi-generator by language. Java starts once for all languages."""
     if shutil.which("java") is None:
         pytest.skip("no Java")
     folder = tmp_path_factory.mktemp("generated")
@@ -157,7 +157,7 @@ def test_the_typescript_of_openapi_generator_compiles_and_calls(served: Served, 
 
 
 def test_the_client_of_openapi_generator_compiles_and_calls(served: Served, generated: Path) -> None:
-    """Its models check what they read: types, words of enumerations, members that must be there."""
+    """Check the client whose models validate types, enumerations and required fields."""
     assert compileall.compile_dir(generated / "python" / "client", quiet=1)
     called = subprocess.run(
         [sys.executable, "-c", GENERATED, served.url],

@@ -1,4 +1,4 @@
-"""`/v1/geo/*`: which features are selected, against geopandas; which values are refused; formats, alike and valid."""
+"""Test `/v1/geo/*` against geopandas: the features selected, the values refused, and the formats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
 def _boxes() -> st.SearchStrategy[tuple[float, float, float, float]]:
     vertices = np.concatenate([shapely.get_coordinates(frame_of(layer).geometry.values) for layer in LAYERS])
     return st.one_of(
-        # Anywhere, of any size; and small ones on and near vertices, where being on an edge decides.
+        # Boxes anywhere and of any size, and small boxes on and near vertices, which test the edges.
         st.tuples(st.floats(-180, 180), st.floats(-90, 90), st.floats(0, 90), st.floats(0, 60)),
         st.tuples(
             st.sampled_from(vertices.tolist()),
@@ -61,7 +61,7 @@ def test_bbox_equals_shapely_intersects(layer: str, drawn: tuple[float, float, f
 
 @pytest.mark.parametrize("part", [0.1, 0.9])
 def test_a_box_beside_a_line_is_not_within_it(part: float) -> None:
-    """A ray from the box crosses the line once, as it would cross a ring round the box."""
+    """Use a box whose ray crosses the line once, as it would cross a ring around the box."""
     lines = frame_of("interconnectors")
     for west, south, east, north in lines.bounds.to_numpy().tolist():
         x, y = west + part * (east - west), south + 0.5 * (north - south)
@@ -208,7 +208,7 @@ def test_other_formats_hold_the_same_features(client: FlaskClient, layer: str, f
 
 
 def test_a_flatgeobuf_header_without_a_count_is_refused() -> None:
-    """The smallest FlatBuffer: root offset 8, a vtable of 4 bytes without a field, a table that points back at it."""
+    """Use the smallest FlatBuffer: root offset 8, an empty vtable of 4 bytes, and a table that points back at it."""
     header = bytes.fromhex("080000000400040004000000")
     with pytest.raises(ValueError, match="has no envelope or feature count"):
         cut_flatgeobuf(b"fgb\x03fgb\x01" + len(header).to_bytes(4, "little") + header)
@@ -256,7 +256,7 @@ def test_topojson_holds_the_zones_with_shared_borders(client: FlaskClient) -> No
 
 @pytest.mark.parametrize(("detail", "most"), [("low", 0.002), ("high", 0.0002)])
 def test_shapes_of_topojson_are_valid_and_near_those_of_geojson(client: FlaskClient, detail: str, most: float) -> None:
-    """Degrees: half a step of the grid in both directions."""
+    """Compare shapes in degrees. The tolerance is half a step of the grid in both directions."""
     file = io.BytesIO(client.get(f"/v1/geo/zones.topojson?detail={detail}").data)
     drawn = dict(pyogrio.read_dataframe(file).set_index("id").geometry)
     for feature in client.get(f"/v1/geo/zones.geojson?detail={detail}").json["features"]:
@@ -267,7 +267,7 @@ def test_shapes_of_topojson_are_valid_and_near_those_of_geojson(client: FlaskCli
 
 
 def test_tiles_are_served_as_they_are(client: FlaskClient) -> None:
-    """Their directory names byte ranges of the file itself: no answer is compressed on the way."""
+    """Check that tiles are not compressed, because their directory refers to byte ranges of the file itself."""
     answer = client.get("/v1/geo/zones.pmtiles?detail=high", headers={"Accept-Encoding": "zstd, br, gzip"})
     assert (answer.status_code, answer.content_type) == (200, "application/vnd.pmtiles")
     assert "Content-Encoding" not in answer.headers

@@ -1,4 +1,4 @@
-"""`/v1/geo/flows` in its three formats: the same lines, with geometries that geopandas reads."""
+"""Test that `/v1/geo/flows` has the same lines in its three formats, with geometries that geopandas reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile requests on the wire: each gets a documented 4xx or a closed connection, and the worker survives."""
+"""Test that hostile requests get a documented 4xx or a closed connection, and that the worker survives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _POST = b"POST /v1/keys/signup HTTP/1.1\r\nHost: a\r\nContent-Type: application/
 
 
 def exchange(port: int, request: bytes, wait: float = 10.0) -> bytes:
-    """Sends bytes on a new connection. Returns all that comes back until it is closed or silent."""
+    """Send bytes on a new connection. Return everything received until it is closed or silent for `wait` seconds."""
     with socket.create_connection(("127.0.0.1", port), timeout=wait) as connection:
         answer = b""
         with contextlib.suppress(OSError):
@@ -33,7 +33,7 @@ def exchange(port: int, request: bytes, wait: float = 10.0) -> bytes:
 
 
 def statuses(answer: bytes) -> list[int]:
-    """The status of each answer on a connection."""
+    """Return the status of each response on a connection."""
     return [int(line.split()[1]) for line in answer.split(b"\r\n") if line.startswith(b"HTTP/1.")]
 
 
@@ -106,13 +106,13 @@ REQUESTS = {
 
 @pytest.fixture(scope="module")
 def served(shared_market: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One server for all that is sent: what kills it fails every test after."""
+    """Yield one server for all requests. A request that stops it fails every later test."""
     with serving(tmp_path_factory.mktemp("served")) as start:
         yield start(shared_market)
 
 
 def alive(served: Any) -> bool:
-    """Whether the same worker still answers."""
+    """Check whether the server still responds."""
     return requests.get(f"{served.url}/v1/zones", timeout=20).status_code == 200
 
 

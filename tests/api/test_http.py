@@ -1,4 +1,4 @@
-"""HTTP itself: HEAD, conditional requests, codings, caching, CORS, request ids, bounds, log, counts, caches."""
+"""Test HTTP itself: HEAD, validators, codings, caching, CORS, request IDs, bounds, the log and metrics."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def _service(market: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def client(shared_market: Any) -> Any:
-    """Over a warehouse that stays as it is."""
+    """Return a client of a warehouse that does not change."""
     return _service(shared_market)
 
 
 @pytest.fixture
 def own(market: Any) -> Any:
-    """Over a warehouse of the test's own."""
+    """Return a client of a warehouse that the test may change."""
     return _service(market)
 
 
@@ -231,7 +231,7 @@ def test_browsers_may_read_everything_also_errors_and_options_tell_the_methods(c
 
 @pytest.mark.parametrize("path", ["/v1/brief/GB", "/v1/brief/XX", "/nope"])
 def test_a_preflight_allows_what_clients_send(client: Any, path: str) -> None:
-    """Also at unknown paths: a page reads the 404, not a failed preflight."""
+    """Include unknown paths, so that a page reads the 404 instead of a failed preflight."""
     answer = client.options(path, headers={"Origin": "https://app.example", "Access-Control-Request-Method": "GET"})
     assert answer.status_code == 204
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -311,7 +311,7 @@ def test_the_alert_rules_name_metrics_that_exist(market: Any) -> None:
 
 
 def test_metrics_tell_how_fresh_each_feed_is(market: Any) -> None:
-    """As `/v1/status` does, by feed; a feed that never gave a row has no line."""
+    """Compare with `/v1/status`, by feed. A feed that never delivered a row has no line."""
     client = market.client(metrics_token="open-sesame")
     health.note(market.storage, "north", [Health("north.grid", "GB", market.now - 60, data_until=market.now - 300)])
     lines = client.get("/metrics", headers={"Authorization": "Bearer open-sesame"}).text.splitlines()
@@ -332,7 +332,7 @@ def test_metrics_tell_how_fresh_each_feed_is(market: Any) -> None:
 TYPES = ("application/json", "text/csv")
 ADMITS = endpoint._origin_policy(Settings())
 MOST_BYTES = 2_500_000
-"""All of them together, after any calls (of 8 kB, the longest header, urlsplit itself keeps 128)."""
+"""Bytes that all caches may use together, whatever the calls. urlsplit caches 128 entries of up to 8 kB."""
 
 
 @pytest.mark.parametrize("length", [100, 400, 8000])
