@@ -28,16 +28,19 @@ def utc_stamp(text: object) -> int:
 
     For a stamp with another offset, see `iso_instant`.
     """
-    if not isinstance(text, str):
-        _refuse(text)
-    return _day(text[:10]) + _time(text[10:], True)
+    return _stamp(text, True)
 
 
 def wall_stamp(text: object) -> int:
     """Return the wall seconds of `2026/08/01 00:05:00` or `2021-10-06T15:00:00`. Raises FeedChanged."""
-    if not isinstance(text, str):
+    return _stamp(text, False)
+
+
+def _stamp(text: object, zoned: bool) -> int:
+    try:
+        return _day(text[:10]) + _time(text[10:], zoned)  # type: ignore[index]  # TypeError is caught
+    except (FeedChanged, TypeError, KeyError):
         _refuse(text)
-    return _day(text[:10]) + _time(text[10:], False)
 
 
 @lru_cache(maxsize=65536)

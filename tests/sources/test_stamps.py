@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date
 
 import pytest
@@ -74,7 +75,7 @@ def test_one_instant_in_many_spellings(read, text):
     ],
 )
 def test_what_is_no_time_is_a_changed_feed(read, text):
-    with pytest.raises(FeedChanged):
+    with pytest.raises(FeedChanged, match=re.escape(repr(str(text)))):
         read(text)
 
 
