@@ -295,9 +295,8 @@ def copy(source: str, target: str) -> int:
     FROM and TO are folders or URLs of buckets. To resume an interrupted copy, run the command again.
     """
     from orchestration.work import copy
-    from warehouse import settings
 
-    return copy.main(source, target, settings.text(os.environ, "EMDS_LOCAL_DIR"))
+    return copy.main(source, target)
 
 
 @emds.command()

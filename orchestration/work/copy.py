@@ -7,6 +7,7 @@ copied.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -66,9 +67,9 @@ def _lacks_history(target: Storage, key: str) -> bool:
     return past is not None and past.history is not None and target.stat(past.history) is None
 
 
-def main(first: str, second: str, local: str) -> int:
+def main(first: str, second: str) -> int:
     """Copy, print the result, and return the exit code."""
-    places = [home.parse(text, local) for text in (first, second)]
+    places = [home.from_environ({**os.environ, "EMDS_HOME": text}) for text in (first, second)]
     source, target = (place.open() for place in places)
     if modes.get(source) is not None:
         places[1].open_to_write()

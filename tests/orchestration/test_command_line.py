@@ -67,6 +67,27 @@ def test_a_setting_with_which_the_api_cannot_start_is_told_before_anything_is_do
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.parametrize("command", [*sorted(emds.commands)])
+def test_every_command_refuses_a_variable_under_its_old_name(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_simulated(monkeypatch, tmp_path / "home")
+    monkeypatch.setenv("EMDS_LOCAL", "here")
+    (tmp_path / "MANIFEST.json").touch()
+    arguments = {
+        "backfill": ["--days", "1"],
+        "copy": [str(tmp_path), str(tmp_path / "home")],
+        "dagster": ["dagster", "--version"],
+        "keys": ["list"],
+        "record": [str(tmp_path / "home")],
+        "replay": [str(tmp_path)],
+        "webhooks": ["list"],
+    }
+    assert main([command, *arguments.get(command, ())]) == 1
+    assert capsys.readouterr().err == "emds: EMDS_LOCAL is now called EMDS_LOCAL_DIR: rename the variable\n"
+    assert not (tmp_path / "home").exists()
+
+
 @pytest.mark.parametrize("verb", ["doctor", "serve"])
 @pytest.mark.parametrize("place", ["file", "below/nothing"])
 def test_a_home_that_is_no_folder_is_named(
