@@ -38,7 +38,7 @@ TICK = "emds/tick"
 LIVE_S, GAPS_S = 240.0, 3000.0
 """Seconds after which a publisher's thread sends no more requests; the next run continues."""
 SETTLING_S = 7200
-"""A market day is fetched at every tick until so many seconds after its end; older revisable days once an hour."""
+"""A market day is fetched at every tick until this many seconds after its end; older revisable days once an hour."""
 
 
 @dataclass(frozen=True, slots=True)

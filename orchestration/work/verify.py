@@ -198,7 +198,7 @@ CHECKS: Mapping[str, Check] = {
 }
 """The check of a file, by prefix."""
 CHECKSUMS: Mapping[str, Check] = {layout.series_prefix(): _checksum, layout.history_prefix(): _checksum}
-"""The same for monthly files without decoding a row."""
+"""The check of a monthly file that compares its checksum and decodes no row, by prefix."""
 OF_A_MODE = (*CHECKSUMS, layout.RAW)
 """Prefixes of the files that state a mode."""
 
