@@ -1,4 +1,4 @@
-"""A key's life over HTTP: sign-up, its day, rotation, its end; four workers answer 500 calls a day, not one more."""
+"""Test a key's life over HTTP from sign-up to revocation. Four workers serve exactly 500 calls per day."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_sign_up_gives_a_key_that_opens_and_sees_its_day(service: Service) -> 
         "quota": {"limit": 500, "window": "day", "resets_at": NOON + DAY // 2},
     }
     assert service.get(X_API_Key=key).status_code == 200
-    for _ in range(2):  # looking is free
+    for _ in range(2):  # usage requests are free
         usage = service.get("/v1/usage", X_API_Key=key)
     assert usage.json == {
         "quota": {"limit": 500, "window": "day", "used": 1, "remaining": 499, "resets_at": NOON + DAY // 2},
@@ -242,7 +242,7 @@ def test_an_old_key_ends_itself_alone_and_the_current_one_ends_both(service: Ser
 
 
 def at_once(service: Service, monkeypatch: pytest.MonkeyPatch, key: str, *calls: tuple[str, str]) -> list[TestResponse]:
-    """Calls with one key, of which each has found it live before any goes on."""
+    """Make calls with one key at once. Each call finds the key active before any call continues."""
     together = threading.Barrier(len(calls), timeout=20)
     for name in ("rotate", "revoke"):
         plain = getattr(key_life, name)
@@ -296,7 +296,7 @@ def test_a_request_id_that_holds_a_key_is_not_taken_over(market: Any) -> None:
 
 
 def _on_eight_connections(work: Callable[[http.client.HTTPConnection], None], port: int) -> None:
-    """Runs `work` on eight connections at once."""
+    """Run `work` on eight connections at once, and raise the first failure."""
     failed: list[BaseException] = []
 
     def run() -> None:
@@ -336,7 +336,7 @@ def _sign_up(served: Served) -> str:
 def test_four_workers_answer_500_calls_across_a_restart(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     database = f"sqlite:///{tmp_path / 'accounts.sqlite'}"
     started = int(time.time())
-    noon = DAY // 2 - started % DAY  # however late it is, the service believes it is noon
+    noon = DAY // 2 - started % DAY  # the service takes the start time for noon
     served = Served(
         {"EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_DATABASE_URL": database, "SHOP_CLOCK": str(noon)},
         workers=4,
@@ -345,7 +345,7 @@ def test_four_workers_answer_500_calls_across_a_restart(tmp_path: Path, request:
     )
     request.addfinalizer(served.kill)
     key = _sign_up(served)
-    statuses: list[int] = []  # not counted by the threads: two that count at once count one
+    statuses: list[int] = []  # threads append, because a counter that threads share loses counts
 
     def make_calls(connection: http.client.HTTPConnection) -> None:
         for number in range(40):
@@ -364,7 +364,7 @@ def test_four_workers_answer_500_calls_across_a_restart(tmp_path: Path, request:
 
 
 def _check_spent(database: str, key: str, midnight: int) -> None:
-    """Checks that no call of the old day is left after the restarts."""
+    """Check that no call of the old day is left after the restarts."""
     accounts = Keys(Database(database))
     assert accounts.reserve(digest_of(key), midnight - 1) is None
     assert accounts.usage(digest_of(key), midnight) is not None

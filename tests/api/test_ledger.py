@@ -1,4 +1,4 @@
-"""The payments ledger on both databases: who may claim, what is stored, in which order doubts are looked at."""
+"""Test the payments ledger on both databases: claims, stored values, and the order in which doubts are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Means over civil days, weeks, months and years: holes, dates, and those of marts (values: `test_resample`)."""
+"""Test the gaps, dates and marts of means over civil days, weeks, months and years (values: `test_resample`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERIES = {"price/DE-LU": "Europe/Berlin", "demand/AU-SA": "Australia/Adelaide"}
 
 
 def fill(rig: Rig) -> None:
-    """Sixteen months of two series with holes, one of a whole month, and a change of resolution on the way."""
+    """Store sixteen months of two series with gaps, one of more than a month, and a change of resolution."""
     rng = random.Random(44)
     for feed, zone, metric, unit in (
         ("north.price", "DE-LU", "price", "EUR/MWh"),
@@ -54,7 +54,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def first_day(day: date, interval: str) -> date:
-    """The first day of the interval that a civil day lies in."""
+    """Return the first day of the interval that contains a civil day."""
     if interval == "1w":
         return date.fromisocalendar(*day.isocalendar()[:2], 1)
     return day if interval == "1d" else day.replace(day=1) if interval == "1mo" else day.replace(month=1, day=1)
@@ -72,7 +72,7 @@ def test_a_hole_is_every_whole_interval_that_is_over_and_has_no_mean(ask: Any, s
     answer = ask(f"/v1/{series}?start={start}&end={end}&interval={interval}")
     held = {row["date"] for row in answer["data"]}
     day = first_day(datetime.fromtimestamp(start, UTC).date(), interval)
-    missing: list[dict[str, int]] = []  # those that are over, and those that run, which have some row
+    missing: list[dict[str, int]] = []  # intervals that have ended, and current ones with some row
     while True:
         following = first_day(day + timedelta(days={"1d": 1, "1w": 7, "1mo": 31, "1y": 366}[interval]), interval)
         begin, until = midnight(day, tz), midnight(following, tz)
@@ -133,7 +133,7 @@ def test_every_format_tells_the_civil_day(ask: Any) -> None:
 
 @pytest.mark.slow
 def test_means_and_records_of_a_mart_are_those_of_the_rows(rig: Rig) -> None:
-    """Before a mart is made, from it, and where it is out of date: the same answers; records once they are made."""
+    """Compare means before a mart exists, from the mart, and after it is out of date. Records need the mart."""
     fill(rig)
     start, paths = instant("2024-11-20T00:00:00Z"), []
     for series in SERIES:

@@ -1,4 +1,4 @@
-"""The client's notebooks run from top to bottom against a served warehouse, and come to what the API states."""
+"""Test that the client's notebooks run from top to bottom against a served warehouse and match the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLIENT = Path(__file__).resolve().parents[2] / "clients" / "python"
 
 @pytest.fixture
 def run(everywhere: Any, serve: Any, monkeypatch: Any) -> Any:
-    """Runs a notebook's code cells in one namespace, as a kernel does; gives that and a function that asks the API."""
+    """Return a function that runs a notebook's cells. It returns their namespace and a function for API requests."""
     for zone, level in (("FR", 50), ("DE-LU", 60)):
         hours = everywhere.every(
             NOW - NOW % HOUR - 26 * HOUR, HOUR, 48, lambda i, level=level: level + i % 24 * (i % 7)

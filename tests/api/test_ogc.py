@@ -1,4 +1,4 @@
-"""OGC API Features core over the geo layers: landing, collections, items, GDAL; layers damaged or published anew."""
+"""Test OGC API Features over the geo layers: landing page, collections, items, GDAL, damaged and new layers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_filters_and_a_single_feature(client: FlaskClient) -> None:
     assert {f["properties"]["fuel"] for f in page["features"]} == {"nuclear"}
     for moment in (
         *("2026-01-01", "2026-01-01T00:00:00Z/..", "/2026-01-01T00:00:00%2B01:00", "2025-01-01/2026-01-01"),
-        "0000-01-01T00:00:00Z/9999-12-31",  # as QGIS asks
+        "0000-01-01T00:00:00Z/9999-12-31",  # the format of QGIS
         *("2026-01-01t10:00:00.5z/2026-01-01T10:00:00.5Z", "2026-01-02T01:00:00%2B02:00/2026-01-01T23:30:00Z"),
     ):
         assert get(client, f"{items}?limit=1&datetime={moment}")["numberMatched"] == len(table_rows.plants())
@@ -118,7 +118,7 @@ def test_a_sample_has_fifty_features_on_all_its_pages(client: FlaskClient) -> No
 
 
 def live_layer(home: Path, simulated: bool, **ends: dict[str, int | None]) -> FlaskClient:
-    """A caller of layers and of newest figures of zones, of each of which `ends` says until when they are current."""
+    """Return a client of the layers and of zones' newest values. `ends` has each zone's expiry times."""
     geo_layers.publish(Folder(home))
     head = {"license": "", "attribution": "", "simulated": simulated, "valid_until": 1_774_872_000}
     point = {"bbox": [0.0, 52.0, 0.0, 52.0], "geometry": {"type": "Point", "coordinates": [0.0, 52.0]}}
@@ -166,7 +166,7 @@ def test_the_newest_figures_of_one_zone_are_overdue_when_its_own_are(
 
 
 def test_numbers_of_items_have_a_point(client: FlaskClient) -> None:
-    """QGIS makes 0 of a missing whole number, and nothing of a missing real one."""
+    """Check that integers have a decimal point. QGIS reads a missing integer as 0, but leaves a missing real empty."""
     for path in ("?limit=2", "/eia-6099"):
         text = client.get(f"/v1/geo/collections/plants/items{path}").text
         assert '"commissioning_year":1985.0' in text
@@ -199,7 +199,7 @@ def test_what_is_refused(client: FlaskClient, path: str, status: int) -> None:
 
 @pytest.mark.slow
 def test_a_plain_copy_of_a_warehouse_answers_every_format(tmp_path: Path) -> None:
-    """`cp -r`, or a restore without times: each file has a time of its own, and the same bytes."""
+    """Copy as `cp -r` or a restore without times does: each file has its own time and the same bytes."""
     settings = Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite")
     gate = Gate(settings, "simulated")
     storage = Folder(tmp_path)
@@ -222,7 +222,7 @@ def test_a_plain_copy_of_a_warehouse_answers_every_format(tmp_path: Path) -> Non
 
 
 def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None:
-    """Which bytes belong together follows from their hash: file times may be equal, or set back."""
+    """Check that hashes decide which bytes belong together, because file times may be equal or set back."""
     storage = Folder(tmp_path)
     geo_layers.publish(storage, ["plants"])
     gate = Gate(Settings(home=str(tmp_path), database_url=f"sqlite:///{tmp_path}/accounts.sqlite"), "simulated")
@@ -236,7 +236,7 @@ def test_a_cut_never_joins_documents_of_two_publications(tmp_path: Path) -> None
 
 
 def test_while_another_releases_layer_is_published_each_document_is_the_old_or_the_new_one(tmp_path: Path) -> None:
-    """At each step, so that a publisher may be killed there."""
+    """Check each step, because a publisher may be killed there."""
     old, new = b'{"of": "another release"}', geo_layers.documents("plants")
     for name in new:
         artefact.put(Folder(tmp_path), name, old, 1)

@@ -1,4 +1,4 @@
-"""The description is true and complete: every route and parameter, real examples, no lint, a page of one file."""
+"""Test that the description is true and complete: each route and parameter, real examples, no lint, one page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from warehouse.store import artefact, layout
 NODE = Path(__file__).resolve().parents[1] / "node"
 SPECTRAL = NODE / "node_modules/.bin/spectral"
 UNDESCRIBED = {"/", "/mcp"}
-"""The map is a page; /mcp speaks JSON-RPC, which MCP's own documents describe."""
+"""The map is a page. MCP's documents describe the JSON-RPC of /mcp."""
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +75,11 @@ def resolved(described: Any, schema: Any) -> Any:
 
 
 OWN = {"confirm", "webhook", "unsubscribe", "test-webhook"}
-"""Operations on a token or a webhook that only its owner's mail or subscription names."""
+"""Operations on a token or webhook that appears only in its owner's e-mail or subscription."""
 
 
 def test_every_operation_can_be_sent_as_its_examples_stand(everywhere: Any) -> None:
-    """As a client sends it that imports the description: every parameter at once. Its values name real data."""
+    """Send every parameter at once, as a client that imports the description does. The examples name real data."""
     everywhere.put_document(layout.PICTURE, {})
     client = everywhere.client(metrics_token="open-sesame")
     described = client.get("/openapi.json").get_json()
@@ -111,7 +111,7 @@ def test_every_operation_can_be_sent_as_its_examples_stand(everywhere: Any) -> N
 
 
 def closed(schema: Any) -> Any:
-    """The schema with no other members than those it describes."""
+    """Return a copy of the schema that permits only the fields it describes."""
     if isinstance(schema, dict):
         inner = {name: closed(part) for name, part in schema.items()}
         return {"additionalProperties": False, **inner} if "properties" in inner and "type" in inner else inner
@@ -127,13 +127,13 @@ GEO_AND_CATALOGUE = [
 
 
 def faults(described: Any, path: str, name: str, body: Any) -> list[str]:
-    """What an answer has otherwise than its schema, closed, at any depth."""
+    """Return the differences between a response and its closed schema, at any depth."""
     validator = jsonschema_rs.validator_for(resolved(described, {"$ref": f"#/components/schemas/{name}"}))
     return [f"{path} {'.'.join(map(str, e.instance_path))}: {e.message[:200]}" for e in validator.iter_errors(body)]
 
 
 def test_schemas_of_geography_and_catalogue_are_whole(everywhere: Any) -> None:
-    """Real answers, whole and as samples, have the members that are described and no others, at any depth."""
+    """Check that real responses, complete and as samples, have only described fields, at any depth."""
     client = everywhere.client()
     described, wrong = closed(client.get("/openapi.json").get_json()), []
     for endpoint in GEO_AND_CATALOGUE:
@@ -266,7 +266,7 @@ def test_a_browser_gets_the_same_problem_as_a_page(client: Any, path: str) -> No
 
 
 def members(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every member of a schema, at any depth."""
+    """Yield every field of a schema, at any depth."""
     if isinstance(schema, dict):
         for name, part in schema.items():
             if name == "properties":

@@ -1,4 +1,4 @@
-"""Pages of any size, in both orders, are the whole window and nothing twice; cursors, links and holes over HTTP."""
+"""Test that pages of any size, in both orders, return the whole window once, with cursors, links and gaps."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ EDGES = [
     instant(text)
     for text in ("2026-03-29T01:00:00Z", "2026-04-01T00:00:00Z", "2026-10-25T01:00:00Z", "2026-11-01T00:00:00Z")
 ]
-"""Clock changes of Europe and edges of months."""
+"""Clock changes in Europe and starts of months."""
 
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, Catalogue]:
-    """Around each edge: hourly rows by one source, then 5-minute rows by another; a mix of three fuels; two borders.
+    """Return a warehouse with rows around each edge: hourly, then 5-minute rows, a mix of three fuels, two borders.
 
-    All rows were known at 1; some were revised at 2.
+    The hourly rows are from another source. All rows were known at 1, and some were revised at 2.
     """
     storage = Folder(tmp_path_factory.mktemp("paging"))
     ranks = {"hourly.all": 9, "fine.all": 1}
@@ -123,7 +123,7 @@ def test_pages_by_cursor_are_the_unpaged_window(
         assert page.sources == whole.sources
         assert page.start <= page.end
         cut_instant = page.following and any(page.following.ts == ts for ts, _, _ in rows(page))
-        if cut_instant:  # only where the limit holds no whole instant
+        if cut_instant:  # the limit is below the row count of one time
             assert len({ts for ts, _, _ in rows(page)}) == 1
         last = page.end if cut_instant and options["order"] == "asc" else page.end - 1
         assert all(page.start <= ts <= last for ts, _, _ in rows(page))
@@ -138,7 +138,7 @@ def test_pages_by_cursor_are_the_unpaged_window(
 def test_going_on_by_the_effective_window_gives_every_row_once(
     warehouse: tuple[Reader, Catalogue], options: dict[str, Any], limit: int
 ) -> None:
-    """Up with `start=<end>`, down with `end=<start>`: three fuels or ties fit each page."""
+    """Continue with `start=<end>`, or `end=<start>` if descending. Three fuels or interconnectors fit each page."""
     whole = rows(read_page(*warehouse, SeriesRequest(**options, limit=5000)))
     walked: list[Any] = []
     window = {"start": options["start"], "end": options["end"]}
@@ -196,7 +196,7 @@ def test_the_next_link_pins_the_window_that_now_would_move(ask: Any, market: Any
 
 
 def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
-    """Both ask for the same rows in the same format, one by `Accept` and one by the address."""
+    """Request the same rows in the same format, once by `Accept` and once by the URL."""
     window = f"start={market.now - 24 * HOUR}&end={market.now}&limit=3"
     client = market.client()
     headers = market.key(client)
@@ -211,7 +211,7 @@ def test_the_next_link_is_each_askers_own(ask: Any, market: Any) -> None:
 def test_a_cursor_of_fuels_or_borders_is_none_of_a_series_without(
     ask: Any, market: Any, of: tuple[str, str, str]
 ) -> None:
-    """It would skip rows of the instant that it names."""
+    """Refuse the cursor, because it would skip rows of the time that it names."""
     window = f"start={market.now - 2 * HOUR}&end={market.now}"
     cursor = Cursor("asc", market.now - HOUR, of)
     for path, text in (
@@ -236,7 +236,7 @@ def test_a_cursor_goes_on_within_its_own_window_only(ask: Any, market: Any) -> N
 
 
 def walked(ask: Any, path: str) -> list[dict[str, Any]]:
-    """Every page of a walk by `Link`."""
+    """Return every page that `Link` leads to."""
     pages = [ask(path)]
     while (link := ask.last.headers.get("Link")) and len(pages) < 200:
         pages.append(ask(link.partition(">")[0][1:].removeprefix("http://emds.example")))
@@ -247,7 +247,7 @@ ZONES = ("AU-SA", "DE-LU", "GB")
 
 
 def join_gaps(pages: list[dict[str, Any]], zone: str) -> dict[str, list[list[int]]]:
-    """The holes of pages by zone, those that touch as one. Fails where two overlap. `zone`: of pages of one zone."""
+    """Return the gaps of `pages` by zone, joined if adjacent. Fail if two overlap. `zone` is that of one-zone pages."""
     spans: dict[str, list[list[int]]] = {}
     gaps = [gap for page in pages for gap in page["gaps"]]
     for own, start, end in sorted((gap.get("zone", zone), gap["start"], gap["end"]) for gap in gaps):
@@ -262,13 +262,13 @@ def join_gaps(pages: list[dict[str, Any]], zone: str) -> dict[str, list[list[int
 
 @pytest.mark.parametrize("resolution", ["5m", "30m", "1h"])
 def test_pages_tell_the_holes_of_the_whole_window_once(rig: Any, resolution: str) -> None:
-    """Two hours of three zones, of which every fifth row is missing; DE-LU has a resolution of its own."""
+    """Use two hours of three zones, without every fifth row on average. DE-LU has its own resolution."""
     rng, start = random.Random(resolution), instant("2026-03-30T00:00:00Z")
     for zone in ZONES:
         own = resolution if zone == "DE-LU" else "5m"
         step = RESOLUTIONS[own]
         rows = [row for row in rig.every(start, step, 2 * HOUR // step) if rng.random() < 0.8]
-        if zone == "DE-LU":  # its first hour is missing: pages begin amid that hole, and hold the row behind it
+        if zone == "DE-LU":  # pages start within this gap and have the row after it
             rows = [row for row in rig.every(start, step, 2 * HOUR // step) if row[0] >= start + HOUR]
         rig.put("north.grid", zone, "demand", rows, "MW", own)
     rig.publish()
@@ -304,10 +304,10 @@ def test_pages_that_end_within_an_instant_tell_no_hole_of_rows_given_before(rig:
 
 
 def test_a_row_that_runs_when_a_page_begins_is_no_hole(rig: Any) -> None:
-    """Hourly rows beside 5-minute ones, of one zone and of two, whatever their feed says of its resolution."""
+    """Use hourly rows beside 5-minute rows, for one zone and two, whatever resolution the feed declares."""
     start = instant("2026-03-29T22:00:00Z")
     rig.put("north.grid", "GB", "demand", rig.every(start, 300, 120), "MW", "5m")
-    for day in (0, 1):  # the row of 00:00 is missing: a hole of an hour
+    for day in (0, 1):  # a gap of an hour at 00:00
         rig.put("north.grid", "AU-SA", "demand", rig.every(start + day * 3 * HOUR, HOUR, 2), "MW", "1h")
     rig.publish()
     ask = asking(rig)
@@ -360,7 +360,7 @@ def test_the_last_day_of_all_can_be_asked_for(shared_market: Any, interval: str)
 
 
 def test_a_limit_below_an_instant_says_that_no_window_goes_on(ask: Any, market: Any) -> None:
-    """`end` is then the instant itself: who went on with it would get the same page for ever."""
+    """Check that the response reports it. A client that continued from `end` would get the same page for ever."""
     for path in ("/v1/capacity/DE-LU?limit=1", "/v1/generation/GB?limit=2", "/v1/generation/GB?limit=2&order=desc"):
         body = ask(path)
         assert (body["truncated"], body["cursor_only"]) == (True, True), path

@@ -1,4 +1,4 @@
-"""What is refused: which problem, in which order, with pages that exist; never HTML, never a cost."""
+"""Test refusals: the problem, its page, and the order of errors. A refusal is never HTML and never charged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def client(shared_market: Any) -> Any:
 
 
 def problem(answer: Any) -> Any:
-    """The problem document, its form checked."""
+    """Return the problem document after a check of its form."""
     body = answer.get_json(force=True)
     assert answer.content_type == "application/problem+json"
     assert body["status"] == answer.status_code
@@ -50,7 +50,7 @@ def test_a_wrong_parameter_is_400_that_names_it_before_any_payment(client: Any, 
 
 
 def test_a_probe_with_empty_parameters_is_offered_the_price_and_a_key_is_told_its_mistake(market: Any) -> None:
-    """x402 catalogues call a path without credentials and with every known parameter empty."""
+    """Request a path without credentials and with every known parameter empty, as x402 catalogues do."""
     client = market.client()
     key = market.key(client)
     for path in ("/v1/price/GB?start=&end=&limit=", "/v1/price/GB?order=", "/v1/price/GB?sample="):

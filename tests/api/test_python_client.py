@@ -1,4 +1,4 @@
-"""emds-client against the service: frames, pages, several zones, errors, retries, kept answers."""
+"""Test emds-client against the service: frames, pages, several zones, errors, retries and cached responses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def package(monkeypatch: Any) -> Any:
 
 @pytest.fixture
 def service(market: Any) -> tuple[Any, str]:
-    """The application in this process, by WSGI, and a key."""
+    """Return a WSGI transport to the application in this process, and a key."""
     test_client = market.client()
     key = market.key(test_client)["Authorization"].removeprefix("Bearer ")
     return httpx.WSGITransport(app=test_client.application), key
@@ -182,7 +182,7 @@ def test_month_files_elsewhere_get_no_key_and_are_checked(package: Any) -> None:
 
 
 class Script:
-    """Answers in turn, and what was asked."""
+    """A transport that returns the given responses in turn and records the requests."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers, self.asked = list(answers), []

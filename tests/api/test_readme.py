@@ -1,4 +1,4 @@
-"""README's first call answers as it says there; the paths of docs/api.md are the service's."""
+"""Test that README's first call returns what it shows, and that docs/api.md lists the service's paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLIENT = ROOT / "clients" / "python" / "README.md"
 
 
 def rows() -> list[list[str]]:
-    """The cells of the table of paths."""
+    """Return the cells of the table of paths."""
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if "`/v1/" in line[:9]]
 
 
@@ -30,7 +30,7 @@ def test_every_path_is_listed_with_its_price() -> None:
         endpoint.path: endpoint
         for endpoint in ENDPOINTS.values()
         if endpoint.path.startswith("/v1/")
-        and not endpoint.id.startswith("ogc-")  # OGC API Features is one entry of a GIS program
+        and not endpoint.id.startswith("ogc-")  # OGC API Features is one entry in a GIS program
         and "." not in endpoint.path.rpartition("/")[2]
     }
     assert listed.keys() == shown.keys()
@@ -41,7 +41,7 @@ def test_every_path_is_listed_with_its_price() -> None:
 
 @pytest.mark.slow
 def test_the_lines_of_the_pages_run(market: Any, serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first call of README and the calls of docs/changes.md and webhooks.md in a shell; the client's lines."""
+    """Run README's first call, the calls of docs/changes.md and webhooks.md in a shell, and the client's code."""
     served = serve(market, EMDS_ALLOW_PRIVATE_WEBHOOKS="1").url
 
     def shell(lines: str, **environ: str) -> str:

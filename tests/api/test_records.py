@@ -1,4 +1,4 @@
-"""`/v1/records`: every zone's hours below zero by year, and this year against the same span of the year before."""
+"""Test `/v1/records`: each zone's hours below zero by year, and this year against the same period a year before."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make(rig: Rig) -> None:
 
 @pytest.fixture
 def years(rig: Rig) -> Rig:
-    """Hourly prices of GB from 20 February to 29 March in two years, and of DE-LU in the first alone.
+    """Return hourly prices from 20 February to 29 March: GB's in two years, DE-LU's only in the first.
 
     The first two hours of each day are below zero: -10 and -20 in 2025, -1 and -2 in 2026.
     """
@@ -35,7 +35,7 @@ def years(rig: Rig) -> Rig:
         rows = [
             (ts, -scale * (1 + ts % DAY // HOUR) if ts % DAY < 2 * HOUR else 50.0) for ts in range(first, last, HOUR)
         ]
-        if year == 2025:  # before the span of the running year, and behind it
+        if year == 2025:  # before and after the current year's period
             rows += [(instant("2025-01-15T12:00:00Z"), -500.0), (instant("2025-06-15T12:00:00Z"), -700.0)]
         rig.put("north.price", zone, "price", sorted(rows), UNITS[zone], "1h")
     rig.publish()

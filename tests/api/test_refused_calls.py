@@ -1,4 +1,4 @@
-"""Refused calls: cheap, counted like unpaid ones, and limited before anything of them is read."""
+"""Test that refused calls are cheap, count like unpaid ones, and are limited before their content is read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BAD, PATH = "/v1/price/GB?foo=1", "/v1/price/GB"
 
 
 def client_of(market: Any, **limits: int) -> FlaskClient:
-    """A client whose minute and second never end."""
+    """Return a client whose current minute and second never end."""
     client: FlaskClient = market.client(**limits)
     market.apps[-1].extensions["emds"].gate._clock = lambda: float(NOON)
     return client
@@ -159,7 +159,7 @@ def test_no_more_parameters_are_read_than_faults_are_listed() -> None:
 
 
 def test_a_long_accept_header_is_read_in_part() -> None:
-    """The bound is on work; the time is only a guard against a parser whose cost grows with the square."""
+    """Check the bound on work. The time limit only guards against a parser whose cost grows with the square."""
     began = time.process_time()
     assert accepted(",".join(f"a/b{i};q=0.{i % 9 + 1}" for i in range(500)), ("text/csv",)) is None
     assert time.process_time() - began < 0.05

@@ -1,4 +1,4 @@
-"""Rows written from columns are, byte for byte, what the plain way writes: a dict a row, a list a column."""
+"""Test that rows written from columns equal, byte for byte, those written from a dict per row and a list per column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = st.none() | st.text("ab%{}\\\"',:é\n", max_size=6)
 ODD = [0.0, -0.0, 1.0, -1.0, 0.1, 1e16, 1e22, 1e-7, 5e-324, 1.7976931348623157e308, math.nan, math.inf, -math.inf]
 VALUES = st.sampled_from(ODD) | st.floats() | st.integers(-(10**6), 10**6).map(float)
 AUTUMN_2026 = 1_792_886_400
-"""2026-10-25T00:00:00Z: clocks in Europe go back an hour later."""
+"""2026-10-25T00:00:00Z. Clocks in Europe go back an hour later."""
 
 
 @st.composite
@@ -58,13 +58,13 @@ def page_of(request: SeriesRequest, made: RowColumns, sources: tuple[str, ...], 
 
 
 def dicts(page: Page) -> list[dict[str, Any]]:
-    """The plain way."""
+    """Return the rows of a page as dicts."""
     named = formats.plain_columns(page)
     return [dict(zip(named, row, strict=True)) for row in zip(*named.values(), strict=True)]
 
 
 def csv_of(named: dict[str, list[Any]]) -> bytes:
-    """The plain way: texts in quotes, numbers as in JSON, nothing where there is none."""
+    """Return CSV with text in quotes, numbers as in JSON, and empty cells for missing values."""
 
     def cell(value: Any) -> str:
         if isinstance(value, str):
@@ -89,7 +89,7 @@ ZONES_OF_ALL = ("AU-NSW", "FR", "GB", "US-MISO")
 
 @st.composite
 def pages(draw: st.DrawFn) -> Page:
-    """A few rows of any kind, of one zone or several, stored or means."""
+    """Draw a few rows of any kind, of one zone or several, stored or means."""
     query, means = draw(QUERIES), draw(st.booleans())
     made, sources = draw(columns(means=means)), draw(st.sampled_from([("s",), ("s", "t")]))
     if means:
@@ -100,7 +100,7 @@ def pages(draw: st.DrawFn) -> Page:
 
 @st.composite
 def long_pages(draw: st.DrawFn) -> Page:
-    """Many rows, also across the instants at which `ts` gets a digit more; zones at once and by turns."""
+    """Draw many rows, also around the times at which `ts` gets another digit, with zones in blocks or alternating."""
     count = draw(st.integers(499, 501) | st.integers(2, 1500))
     first = draw(st.sampled_from([0, 10**9 - 300, 10**9 - 1, 10**9, AUTUMN_2026, 10**10 - 90_000, 10**10]))
     rng, query = np.random.default_rng(draw(st.integers(0, 2**32))), draw(QUERIES)._replace(time=None)
@@ -116,7 +116,7 @@ def long_pages(draw: st.DrawFn) -> Page:
 
 
 def of_zones(query: SeriesRequest, made: RowColumns, place: Any, sources: tuple[str, ...]) -> Page:
-    """A page of one zone, or of those that `place` names row by row."""
+    """Return a page of one zone, or of the zones that `place` names row by row."""
     if place is None:
         return page_of(query, made, sources)
     request = query._replace(zones=ZONES_OF_ALL, stored=query.stored * 4, several=True)
@@ -147,7 +147,7 @@ def test_rows_are_those_of_the_plain_way(page: Page) -> None:
 
 
 def by_instant(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Columns with `time`, text or a timestamp, as Unix seconds."""
+    """Return the columns with `time`, which is text or a timestamp, as Unix seconds."""
     stamps = [at if isinstance(at, datetime) else datetime.fromisoformat(at) for at in columns.get("time", ())]
     return {**columns, **({"time": [at.timestamp() for at in stamps]} if stamps else {})}
 

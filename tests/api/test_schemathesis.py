@@ -1,7 +1,7 @@
-"""schemathesis over the whole description, all phases with a key: 8 examples an operation.
+"""Run schemathesis over the whole description, in all phases with a key, with 8 examples per operation.
 
-A thorough run has 100. Most requests without a key end at the gate. schemathesis.toml at the root states what counts as
-right beyond the defaults, and the command for other examples: here they are the same in every run.
+A thorough run has 100. Most requests without a key end at the gate. schemathesis.toml at the root states the extra
+rules and the command for other examples. The examples here are the same in every run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import requests
 
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = 2
-"""`revoke`, which would end the key that the run is made with, and one more that schemathesis does not select."""
+"""`revoke`, which would revoke the key of the run, and one operation that schemathesis does not select."""
 LEAST_CASES = {"stranger": 800, "holder": 7000}
 START = """
 import gc
@@ -29,9 +29,9 @@ gc.enable()
 gc.set_threshold(100_000, 20, 50)
 schemathesis.cli.schemathesis()
 """
-"""schemathesis, with Python's collector of cycles held back, which takes a sixth of its CPU time otherwise."""
+"""Starts schemathesis with fewer runs of Python's cycle collector, which otherwise takes a sixth of its CPU time."""
 SHARED = {"PYTHONPATH": str(ROOT), "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis"), "NO_PROXY": "127.0.0.1"}
-"""What each run would work out anew: the tables of Unicode, and for each call whether there is a proxy."""
+"""What each run would otherwise compute: the Unicode tables and, for each call, whether there is a proxy."""
 
 
 @pytest.mark.campaign

@@ -1,4 +1,4 @@
-"""Series over HTTP: windows, fuels, borders, markets, whose rows they are, what was known when, and kept answers."""
+"""Test series over HTTP: windows, fuels, borders, markets, sources, what was known when, and cached responses."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_as_of_gives_the_rows_as_they_were_known(ask: Any, market: Any) -> None:
 
 @pytest.mark.parametrize("longer", [0, 1, HOUR])
 def test_a_gap_as_of_a_time_is_listed_whatever_the_next_month_holds(ask: Any, market: Any, longer: int) -> None:
-    """Of February the hour before its last eleven is known; of March a row is known a day after `as_of`."""
+    """Store an hour of February twelve hours before its end, and a row of March that is known a day after `as_of`."""
     march = instant("2026-03-01T00:00:00Z")
     assert market.now > march + 72 * HOUR
     market.put("north.grid", "GB", "demand", market.every(march - 12 * HOUR, 300, 12), known_at=march - HOUR)
@@ -164,7 +164,7 @@ def test_rights_taken_back_end_cached_answers_and_etags(rig: Rig) -> None:
 
 
 def test_rows_of_a_feed_that_is_withheld_since_are_in_no_answer(rig: Rig) -> None:
-    """A month file holds them until it is rebuilt."""
+    """Leave the rows out, although a monthly file contains them until it is rebuilt."""
     start = instant("2026-03-30T00:00:00Z")
     own = feed("late.grid", ("GB",), (Metric.DEMAND,), "5m")
     rig.sources["late"] = source("late", (own,))
@@ -183,7 +183,7 @@ def test_rows_of_a_feed_that_is_withheld_since_are_in_no_answer(rig: Rig) -> Non
 
 
 def test_a_feed_without_credentials_owes_nothing_beside_one_that_has_them(rig: Rig) -> None:
-    """GB's demand comes each five minutes from north, each hour from south."""
+    """Use GB's demand, which north publishes every five minutes and south every hour."""
     window = f"/v1/demand/GB?start={rig.now - 5 * HOUR}"
     ends = []
     rig.publish()
@@ -209,7 +209,7 @@ def test_samples_are_the_newest_50_rows_of_the_window_free_of_charge(market: Any
 
 
 def test_rows_of_another_mode_are_not_served(market: Any) -> None:
-    """A live warehouse whose mode file says simulated, or nothing at all."""
+    """Use a live warehouse whose mode file says simulated, or has no valid mode."""
     for word in (b"simulated", b"liv", b""):
         market.storage.put("mode", word)
         answer = market.client().get("/v1/price/GB?sample=true")
@@ -250,7 +250,7 @@ def test_rows_name_their_source_where_the_window_mixes_several(ask: Any, market:
 
 @pytest.mark.parametrize("path", ["/v1/demand/GB?", "/v1/demand?zones=GB&"])
 def test_means_name_every_source_of_the_rows_that_they_are_taken_of(rig: Any, path: str) -> None:
-    """Also of those behind the window's end, in the interval that begins before it."""
+    """Include rows after the window's end, in the interval that starts before it."""
     start = instant("2026-03-30T00:00:00Z")
     rig.put("south.hourly", "GB", "demand", rig.every(start, HOUR, 5), "MW", "1h")
     rig.put("north.grid", "GB", "demand", rig.every(start + 5 * HOUR + 1800, 300, 6), "MW", "5m")
@@ -289,7 +289,7 @@ def test_a_page_of_a_sample_names_the_sources_of_all_its_rows(market: Any) -> No
 
 
 def reads(*_: object) -> None:
-    """In the place of what reads rows."""
+    """Fail instead of reading rows."""
     raise AssertionError("rows were read")
 
 
@@ -320,7 +320,7 @@ def test_what_has_not_changed_is_told_without_reading_a_row(
 def test_a_hole_at_the_end_is_told_once_its_whole_interval_is_due(
     rig: Rig, path: str, interval: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The window ends amid an interval: the validator changes when the hole comes, behind the window's end."""
+    """End the window within an interval. The validator changes when the gap appears, after the window's end."""
     start = instant("2026-03-29T23:00:00Z") if interval == "1d" else instant("2026-03-30T09:00:00Z")
     span = 24 * HOUR if interval == "1d" else HOUR
     for zone in ("GB", "AU-SA"):

@@ -1,4 +1,4 @@
-"""gunicorn as configured: ready soon, reloaded and stopped under load without a lost request, one sum of all counts."""
+"""Test gunicorn as configured: ready soon, reloaded and stopped under load without losses, one sum of all counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
 class Load:
-    """Clients that send requests without pause, half of them on kept-alive connections. Keeps statuses and failures."""
+    """Clients that send requests without pause, half on persistent connections. They record statuses and failures."""
 
     def __init__(self, url: str) -> None:
         self.url, self.statuses, self.failed = url, list[int](), list[str]()
@@ -39,7 +39,7 @@ class Load:
 
     @property
     def done(self) -> Counter[int]:
-        """How often each status came: a count that threads keep together would lose some."""
+        """Return the number of responses by status. Threads that shared a counter would lose some."""
         return Counter(self.statuses)
 
     def __enter__(self) -> Load:
@@ -101,6 +101,6 @@ def test_it_is_ready_soon_and_small(market: Any, serve: Any) -> None:
     ):
         assert requests.get(served.url + path, timeout=20).status_code == 200
     status = Path(f"/proc/{served.workers()[0]}/status").read_text()
-    # What is its own: of the libraries' files the kernel maps as many pages as its cache holds, shared by all workers.
+    # Count the worker's own memory. The kernel maps cached pages of the libraries, which all workers share.
     own = int(next(line.split()[1] for line in status.splitlines() if line.startswith("RssAnon")))
     assert own < 100_000

@@ -1,4 +1,4 @@
-"""What the environment sets, every fault of it told at once; a database's driver never tells the password."""
+"""Test that settings from the environment report all their faults at once, and that drivers never reveal passwords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Series of several zones in one call: the rows of each zone's own answer, merged, in pages that lose nothing."""
+"""Test series of several zones in one call: each zone's own rows, merged, in pages that lose nothing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PATHS = {
 
 @pytest.fixture(scope="module")
 def market(shared_market: Any) -> Any:
-    """One for all tests, which change nothing."""
+    """Return a warehouse that all tests share and do not change."""
     return shared_market
 
 
 @pytest.fixture(scope="module")
 def client(market: Any) -> Any:
-    """With rows of one fuel and of three, and rows that share instants across zones."""
+    """Return a client with rows of one fuel and of three, and with rows of the same times in several zones."""
     for fuel in ("gas", "solar"):
         rows = market.every(market.now - market.now % HOUR - 30 * HOUR, HOUR // 2, 60, lambda i: 10.0 + i)
         market.put("north.mix", "US-CAISO", "generation", rows, "MW", "30m", fuel=fuel)
@@ -42,7 +42,7 @@ def client(market: Any) -> Any:
 
 @pytest.fixture
 def ask(client: Any) -> Any:
-    """Asks with a key of the test's own: a key's calls of a day are counted."""
+    """Return a function that sends requests with the test's own key, because calls of a key are counted per day."""
     signup = client.post("/v1/keys/signup", json={"email": f"{secrets.token_hex(6)}@example.org"})
     headers = {"Authorization": f"Bearer {signup.get_json()['api_key']}"}
 
@@ -59,7 +59,7 @@ def key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def single(ask: Any, path: str, zones: list[str], window: str) -> list[dict[str, Any]]:
-    """The rows of each zone's own path, in the order of an answer about all."""
+    """Return the rows of each zone's own path, in the order of a response for all zones."""
     rows = []
     for zone in zones:
         own = ask(f"{path.rstrip('?')}/{zone}?{window}&limit=5000").get_json()["data"]

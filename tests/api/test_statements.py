@@ -1,4 +1,4 @@
-"""Every SQL statement of `api.access` runs against PostgreSQL, found by its place in the source."""
+"""Run every SQL statement of `api.access` against PostgreSQL, and find each by its place in the source."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from warehouse.market.clock import DAY
 
 ROOM = Path(api.access.__file__).parent
 CALLS = frozenset({"execute", "exec_driver_sql", "run", "_change", "_first", "_read", "_scalar", "_written"})
-"""Methods that send a statement, or pass one on to such a method."""
+"""Methods that send a statement, or call such a method with it."""
 ELSEWHERE = frozenset({"_begin", "connect_sqlite", "_create", "_prepare_file", "_prepare_sqlite", "_run"})
-"""Functions for SQLite alone, and the one whose callers are looked at in its place."""
+"""Functions that are only for SQLite, and `_run`, whose callers are checked instead."""
 Place = tuple[str, int, int]
-"""File, first and last line of a call."""
+"""The file, first line and last line of a call."""
 
 
 def places() -> set[Place]:
-    """Every call in `api.access` that sends a statement to PostgreSQL."""
+    """Return every call in `api.access` that sends a statement to PostgreSQL."""
     found: set[Place] = set()
     for path in ROOM.rglob("*.py"):
         tree = ast.parse(path.read_text())
@@ -79,12 +79,12 @@ def lines_that_send(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[tuple[str, 
 
 
 def first_release(server: Postgres) -> None:
-    """Bring the database to the tables of the first release, with one key in them."""
+    """Set up the tables of the first release, with one key in them, and migrate them."""
     server.empty()
     engine = open_engine(server.url)
     METADATA.create_all(engine)
     added = {"keys": ("identity", "confirmed", "confirmation", "quota"), "payments": ("log_index",)}
-    added["webhooks"] = ("slow_until",)  # of a later release, which a step finds without the column
+    added["webhooks"] = ("slow_until",)  # of a later release, so that a step finds the column missing
     later = ("file_reads", "previous_keys", "credits", "scanned_blocks", "repeats")
     with engine.begin() as connection:
         for table in later:
@@ -103,7 +103,7 @@ def first_release(server: Postgres) -> None:
 
 
 def use_keys(service: Service) -> None:
-    """Count, look, read files, rotate, revoke and set quotas."""
+    """Count calls, look at usage, read files, rotate and revoke a key, and set quotas."""
     database, books = service.gate.database, service.gate.keys
     for _ in range(4):
         with suppress(Problem):
@@ -139,7 +139,7 @@ def confirm_by_mail(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_ledger(database: Database) -> None:
-    """Take payments through every state, and transfers to answers and credits."""
+    """Take payments through every state, and transfers to responses and credits."""
     ledger, answer = Ledger(database), WholeAnswer(200, 1, b"{}")
 
     def claim(nonce: str, now: int = NOON) -> LedgerEntry:
@@ -237,7 +237,7 @@ def test_the_first_call_of_a_day_may_be_for_a_file(postgres_server: Postgres) ->
 @pytest.mark.slow
 @NEEDS_POSTGRES
 def test_a_password_may_hold_any_sign(postgres_server: Postgres) -> None:
-    """The server trusts everybody here; what counts is that both drivers' connections read the address."""
+    """Check that both drivers read the URL. The server itself trusts all clients."""
     postgres_server.empty()
     database = Database(postgres_server.url.replace("emds@", "emds:s3cr%20t%25%2B%2F%40@"))
     books = Keys(database)

@@ -1,4 +1,4 @@
-"""nginx over a published folder: free paths without Python, ranges, ready gzip; the rest is passed on."""
+"""Test nginx over a published folder: free paths without Python, ranges, ready gzip, and other paths by proxy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COMPARED = (
 
 
 class Front:
-    """nginx before a running API over one warehouse."""
+    """An nginx server before a running API over one warehouse."""
 
     def __init__(self, url: str, api: Any, public: Path, rig: Rig) -> None:
         self.url, self.api, self.public, self.rig = url, api, public, rig
@@ -102,7 +102,7 @@ def test_free_paths_come_from_the_folder_and_the_rest_from_the_api(front: Front)
 
 
 def _request_ids(front: Front) -> None:
-    """Each caller gets his own id, whether a file, the cache or the API answers; of a bad one a new id."""
+    """Check that each client gets its own ID from a file, the cache and the API, and a new ID for an invalid one."""
     for path in ("/v1/zones", "/v1/zones?sample=true", "/v1/status", "/v1/latest/GB"):
         for name in ("first-caller", "second-caller"):
             assert front.get(path, X_Request_Id=name).headers["X-Request-Id"] == name, path
@@ -147,7 +147,7 @@ def _months(front: Front, manifest: dict[str, Any]) -> None:
 
 
 def _without_the_api(front: Front) -> None:
-    """While the API is away: files go on, what was asked before is given again, the rest is a problem."""
+    """Stop the API: files and cached responses remain, and all other requests get a problem."""
     query = "/v1/geo/zones?detail=high"
     before = front.get(query).content
     front.api.process.send_signal(signal.SIGTERM)
@@ -173,7 +173,7 @@ SLOW_BODY = (
 def test_slow_heads_slow_bodies_and_idle_connections_stop_nobody(
     market: Rig, serve: Callable[..., Any], tmp_path: Path
 ) -> None:
-    """More of each than a worker has threads; the API alone would answer none of the calls below."""
+    """Open more connections of each kind than a worker has threads. Without nginx, the calls below would fail."""
     api = serve(market)
     with (
         web_server(api.url.removeprefix("http://"), tmp_path / "public", tmp_path / "nginx") as url,
@@ -196,7 +196,7 @@ def test_slow_heads_slow_bodies_and_idle_connections_stop_nobody(
             assert (answer.status_code, answer.headers["X-Served-From"]) == (200, "api")
         for client in slow:
             client.setblocking(False)
-            with pytest.raises(BlockingIOError):  # neither answered nor closed: they were slow all the while
+            with pytest.raises(BlockingIOError):  # neither closed nor with a response, so they were slow all the time
                 client.recv(1)
 
 

@@ -1,4 +1,4 @@
-"""`/v1/webhooks`: subscribing, looking, testing, ending; whose they are, how many, and where they may lead."""
+"""Test `/v1/webhooks`: subscribe, look, test and remove, with owners, limits and permitted receivers."""
 
 from __future__ import annotations
 

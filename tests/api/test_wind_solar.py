@@ -1,4 +1,4 @@
-"""`/v1/windows?metric=wind_solar`: the share against exact fractions, the best hours, what is missing, its error."""
+"""Test `/v1/windows?metric=wind_solar`: the share against exact fractions, best hours, missing inputs, the error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OTHER = source("other", (feed("other.load", ("BE", "FR"), (Forecast.DEMAND,), "1
 
 
 class Grid:
-    """Forecasts of a day and a half, and what they say of each quarter hour."""
+    """A warehouse with forecasts of a day and a half."""
 
     def __init__(self, rig: Rig) -> None:
         rig.sources = {**SOURCES, "grid": GRID, "other": OTHER}
@@ -51,7 +51,7 @@ class Grid:
         by: str = "",
         at: int = NOW - 600,
     ) -> None:
-        """Fold a vintage of demand, or of a fuel."""
+        """Fold a vintage of demand or of a fuel."""
         rows, step = Rows(), STEPS[resolution]
         is_load = what == "demand"
         key = SeriesKey(zone, f"{'demand' if is_load else 'mix'}_forecast", "MW", resolution, None if is_load else what)
@@ -88,7 +88,7 @@ def test_the_best_hours_are_those_of_a_table_of_quarter_hours(grid: Grid, zone: 
     share = [
         Fraction(round(100 * sum(generation[n : n + 2]) / sum(load[n : n + 2]) * 10_000), 10_000)
         for n in range(0, len(load), 2)
-    ]  # of half hours, the longest intervals
+    ]  # by half hours, the longest intervals
     length = round(2 * query.get("hours", 0)) or 1
     means = [sum(share[n : n + length]) / length for n in range(len(share) - length + 1)]
     sign = 1 if query.get("find") == "lowest" else -1

@@ -1,4 +1,4 @@
-"""`/v1/windows/{zone}`: the best hours ahead from published prices, what is not known, refused, charged."""
+"""Test `/v1/windows/{zone}`: the best hours from published prices, what is unknown, refused and charged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HALF = 1800
 
 @pytest.fixture
 def ahead(rig: Any) -> Any:
-    """DE-LU's prices to the end of tomorrow, and US-NYISO's auction; GB has none ahead."""
+    """Return DE-LU's prices to the end of tomorrow and US-NYISO's auction. GB has no known future prices."""
     start = RUNNING - 12 * HOUR
     rig.put("north.price", "DE-LU", "price", rig.every(start, HALF, 92, lambda i: 60 - i % 7), "EUR/MWh", "30m")
     rig.put("north.auction", "US-NYISO", "price_day_ahead", rig.every(start, HOUR, 20, float), "USD/MWh", "1h")
@@ -29,7 +29,7 @@ def ahead(rig: Any) -> Any:
 
 @pytest.fixture
 def ask(ahead: Any) -> Any:
-    """`ask(zone, **query)` by key: status and body."""
+    """Return `ask(zone, **query)`, which requests with a key and returns the status and body."""
     client = ahead.client()
     key = ahead.key(client)
 
@@ -41,7 +41,7 @@ def ask(ahead: Any) -> Any:
 
 
 def test_from_to_and_between_bound_the_search(ask: Any) -> None:
-    """16:00 in Berlin is 14:00Z; the clock there is two hours ahead of UTC."""
+    """Check bounds in UTC and in Berlin's civil time, which is two hours ahead."""
     _, body = ask("DE-LU", hours=1, **{"from": RUNNING + HOUR, "to": "2026-03-30T16:00:00Z"})
     assert (body["horizon"]["from"], body["horizon"]["until"]) == (RUNNING + HOUR, RUNNING + 4 * HOUR)
     assert body["horizon"]["complete"] is True
@@ -59,7 +59,7 @@ def test_from_to_and_between_bound_the_search(ask: Any) -> None:
 def test_a_block_that_is_longer_than_between_is_refused_whatever_is_known(
     ask: Any, zone: str, query: dict[str, Any]
 ) -> None:
-    """Nothing is known ahead in Great Britain."""
+    """Include Great Britain, which has no known future prices."""
     status, body = ask(zone, between="23:00-01:00", **query)
     assert (status, [(fault["parameter"], fault["code"]) for fault in body["errors"]]) == (
         400,
@@ -81,7 +81,7 @@ def test_energy_stands_in_place_of_hours_and_its_cost_in_the_answer(ask: Any) ->
 
 
 def vintage(rig: Any, published: int, values: list[float], zone: str = "AU-NSW") -> None:
-    """A forecast of half hours from the one that runs when it is published."""
+    """Store a forecast of half hours, which starts with the half hour of its publication time."""
     feed, metric, unit = {
         "AU-NSW": ("east.price", "price_forecast", "AUD/MWh"),
         "GB": ("east.carbon", "carbon_intensity_forecast", "gCO2/kWh"),
@@ -96,7 +96,7 @@ def test_where_no_auction_is_held_the_newest_forecast_of_the_operator_answers(as
     vintage(ahead, NOW - 600, [40, 30, 9, 30, 30, 30], zone)
     metric = "price" if zone == "AU-NSW" else "carbon_intensity"
     _, body = ask(zone, hours=1, metric=metric)
-    # The older vintage still speaks for the half hours that the newer one does not reach.
+    # The older vintage still serves the half hours that the newer one does not reach.
     assert [body[name] for name in ("available", "basis", "published_at")] == [True, "operator_forecast", NOW - 600]
     assert body["horizon"]["until"] == RUNNING - HALF + 10 * HALF
     assert body["horizon"]["next_auction_by"] is None
@@ -120,7 +120,7 @@ def test_where_no_auction_is_held_the_newest_forecast_of_the_operator_answers(as
 
 
 def test_a_forecast_is_used_until_its_publisher_had_two_chances_to_renew_it(ask: Any, ahead: Any) -> None:
-    """The declared feed is asked, and published, each `every_minutes`."""
+    """Check an age of two fetch intervals (`every_minutes`), in which the publisher could renew the forecast twice."""
     step = 60 * next(feed for feed in SOURCES["east"].feeds if feed.id == "east.price").every_minutes
     for age, reason in ((2 * step + 1, "forecast_too_old"), (2 * step, None)):
         vintage(ahead, NOW - age, [10.0] * 40)
@@ -178,7 +178,7 @@ def test_what_cannot_be_is_refused(ask: Any) -> None:
 
 
 def test_statistics_take_no_parameters_of_rows(ahead: Any) -> None:
-    """What they say is computed a second time by `tests.independent`."""
+    """Check only refusals. `tests.independent` computes the values of statistics a second time."""
     client = ahead.client()
     key = ahead.key(client)
     for path, status in (

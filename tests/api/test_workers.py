@@ -1,4 +1,4 @@
-"""A worker's connections and cores: threads give way where others wait, few files are enough."""
+"""Test a worker's connections and cores: threads yield to waiting clients, and a few open files are enough."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def connection_of(sock: socket.socket, read_ahead: bytes = b"") -> Any:
 
 
 def reading(most: int) -> tuple[Callable[[Any], bool], list[bytes]]:
-    """A `handle` that reads one byte as a request, and keeps the connection until `most` were read."""
+    """Return `handle`, which reads a byte per request and keeps the connection until `most` are read, and the bytes."""
     read: list[bytes] = []
 
     def handle(connection: Any) -> bool:
@@ -59,7 +59,7 @@ def test_the_threads_of_a_worker_stay_with_their_clients_while_nobody_waits(
         theirs.sendall(b"de")
         over = threading.Event()
         pool.submit(over.wait)
-        pool.submit(over.wait)  # waits for the one thread
+        pool.submit(over.wait)  # waits for the only thread
         worker.handle(connection_of(ours))
         over.set()
     assert read == [b"a", b"b", b"c", b"d"]
@@ -95,7 +95,7 @@ def test_each_worker_keeps_to_a_core_of_its_own(market: Any, serve: Any) -> None
 
 
 def cores_of(worker: int) -> set[int]:
-    """The cores of all threads."""
+    """Return the cores of all threads."""
     found: set[int] = set()
     for thread in Path(f"/proc/{worker}/task").iterdir():
         with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Attacks on payments: transfers and nonces used twice, facilitators that lie, floods, workers that die."""
+"""Test attacks on payments: reused transfers and nonces, facilitators that lie, floods, workers that die."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ BATCH = "0x" + "ba" * 32
 
 
 def signed(payment: str) -> dict[str, str]:
-    """The authorization in a payment's header."""
+    """Return the authorization in a payment's header."""
     document: dict[str, str] = json.loads(base64.b64decode(payment))["payload"]["authorization"]
     return document
 
 
 class Core:
-    """A facilitator's core whose verbs are replaced."""
+    """A facilitator's core with replaced verbs."""
 
     def __init__(self, trade: Trade, **verbs: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         self._verbs = {"verify": trade.book.verify, "settle": trade.book.settle, **verbs}
@@ -52,7 +52,7 @@ class Core:
         return self._verbs["settle"](body)
 
 
-# One transfer, one answer
+# One transfer, one response
 
 
 def test_a_batch_of_self_transfers_and_one_payment_buys_one_answer(trade: Trade) -> None:
@@ -149,14 +149,14 @@ _HIDDEN: tuple[Fault, ...] = ("done-drop", "done-500", "done-html")
 
 @pytest.mark.parametrize("who", ["first", "second", "both"])
 def test_every_lie_of_every_facilitator_reconciles(trade: Trade, who: str) -> None:
-    """At the end nobody was charged without an answer or a credit, answered without money, or charged twice."""
+    """Check that each charge brings exactly one response or credit, and that no response is unpaid."""
     lying = {"first": [trade.a], "second": [trade.b], "both": [trade.a, trade.b]}[who]
     refused = answered = 0
     for verb, fault in [("verify", each) for each in _LIES] + [("settle", each) for each in _LIES + _HIDDEN]:
         trade.restart()
         for each in lying:
             each.faults[verb] = fault
-        if who == "second":  # it is asked only where the first does not answer
+        if who == "second":  # it is called only if the first fails
             trade.a.faults["verify"] = "500"
         payment = trade.payment()
         first = trade.get(payment)
@@ -183,7 +183,7 @@ def test_a_facilitator_that_lies_while_the_node_is_away_is_found_out(trade: Trad
     assert (trade.paid, report.unproven, report.transfers) == (0, 2, 0)
 
 
-# A charged payer gets the answer
+# A charged payer gets the response
 
 
 def test_a_released_payment_that_was_settled_meanwhile_is_answered_for_a_day(trade: Trade) -> None:
@@ -345,7 +345,7 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     with trade.http.application.test_request_context(PATH, headers={"PAYMENT-SIGNATURE": payment}) as context:
         entry = trade.gate.admit(
             trade.gate.call_of(HttpRequest(context.request.environ), "latest")
-        )  # the worker dies here: no settle, no release
+        )  # the worker dies here, without settle or release
     assert trade.row(payment).state == "claimed"
     assert trade.get(payment).status_code == 409
     trade.shift[0] = LIMITS.lease + 1
@@ -353,11 +353,11 @@ def test_what_a_dead_worker_held_is_free_after_its_lease(trade: Trade) -> None:
     assert (trade.paid, decoded.nonce in trade.book.spent) == (PRICE, True)
     assert isinstance(entry, Grant)
     late = entry.settle(WholeAnswer(200, 1, b"late"))
-    assert isinstance(late, Problem)  # the slow worker's answer must not go out a second time
+    assert isinstance(late, Problem)  # the slow worker must not respond a second time
     assert (late.kind.status, trade.paid) == (409, PRICE)
 
 
-# Where payments are off
+# Payments are off
 
 
 def _closed(tmp_path: Path, mode: str, **changes: Any) -> tuple[Gate, TestResponse]:
@@ -374,7 +374,7 @@ def _closed(tmp_path: Path, mode: str, **changes: Any) -> tuple[Gate, TestRespon
     ("mode", "changes", "sells"),
     [
         ("live", {"rpc_url": "https://node.example"}, True),
-        ("live", {}, False),  # real money, and no node to ask about it
+        ("live", {}, False),  # real money without a node to check it
         ("live", {"facilitators": (Listed("http://127.0.0.1:9"),)}, True),
         ("live", {"pay_to": ""}, False),
         ("live", {"facilitators": ()}, False),

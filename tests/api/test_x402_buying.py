@@ -1,4 +1,4 @@
-"""What a 402 offers to both versions, what a payment gets, once more within bounds, and what is not charged."""
+"""Test what a 402 offers to both versions, what a payment buys and repeats, and what is not charged."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_lost_answer_is_given_again_three_times_within_five_minutes(trade: Tra
 def test_a_lost_answer_is_not_given_again_after_five_minutes(trade: Trade) -> None:
     payment = trade.payment(validBefore=str(int(time.time()) + 4000))
     assert trade.get(payment).status_code == 200
-    trade.shift[0] = 270  # not 299: the clock runs on between the calls
+    trade.shift[0] = 270  # not 299, because the clock runs between the calls
     assert trade.get(payment).status_code == 200
     trade.shift[0] = 301
     assert reason(trade.get(payment)) == "invalid_exact_evm_nonce_already_used"
@@ -200,7 +200,7 @@ def _v1(**other: Any) -> Callable[[Trade], str]:
 
 
 def _signed_for(**other: Any) -> Callable[[Trade], str]:
-    """A payload that fits the offer, signed for another EIP-712 domain."""
+    """Return a builder of payloads that fit the offer but are signed for another EIP-712 domain."""
 
     def build(trade: Trade) -> str:
         offer = trade.offer()
@@ -211,7 +211,7 @@ def _signed_for(**other: Any) -> Callable[[Trade], str]:
 
 
 def _accepting(**other: Any) -> Callable[[Trade], str]:
-    """The payload names another offer than ours, and is signed for it."""
+    """Return a builder of payloads that name, and are signed for, an offer with other terms."""
 
     def build(trade: Trade) -> str:
         offer = trade.offer() | other
@@ -310,7 +310,7 @@ def test_what_is_no_payment_is_400(trade: Trade) -> None:
 
 
 def test_a_payment_as_pythons_first_client_writes_it_is_taken(trade: Trade) -> None:
-    """Version 1 with a validAfter in the past; its numbers are text."""
+    """Send version 1 with a validAfter in the past and with numbers as text."""
     now = int(time.time())
     payment = trade.payment(1, validAfter=str(now - 60), validBefore=str(now + 60))
     assert trade.get(payment, version=1).status_code == 200
@@ -318,7 +318,7 @@ def test_a_payment_as_pythons_first_client_writes_it_is_taken(trade: Trade) -> N
 
 
 def test_a_wallet_that_signs_with_a_recovery_id_pays(trade: Trade) -> None:
-    """The facilitator gets `v`, 27 or 28, since USDC reverts a transfer with 0 or 1."""
+    """Check that the facilitator gets 27 or 28 as `v`, because USDC reverts a transfer with 0 or 1."""
     document = json.loads(base64.b64decode(trade.payment()))
     signature = document["payload"]["signature"]
     document["payload"]["signature"] = f"{signature[:-2]}{int(signature[-2:], 16) - 27:02x}"

@@ -1,6 +1,6 @@
-"""Real transfers on a chain that answers as Base: gunicorn, the official facilitator twice, races, lies and kills.
+"""Test real transfers on a chain that behaves like Base: gunicorn, two official facilitators, races, lies and kills.
 
-Doubts about a transfer are settled by the chain. Official clients: `test_x402_service`.
+The chain decides doubts about a transfer. `test_x402_service` uses the official clients.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from tests.stand_ins.served import ROOT, Served
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(anvil() is None, reason="anvil is not installed: make setup")]
 PATH = "/v1/latest/GB"
 Serve = Callable[..., Served]
-"""Starts the shop, with more settings by name."""
+"""A function that starts the shop. Its keyword arguments are further settings."""
 
 
 @pytest.fixture
 def facilitators(chain: Chain) -> Iterator[list[Facilitator]]:
-    """Two, as a shop asks them in turn; a test may make them fail."""
+    """Yield two facilitators in the order in which a shop tries them. A test may make them fail."""
     running = [Facilitator(Official(chain.url, key)) for key in KEYS[:2]]
     yield running
     for each in running:
@@ -46,13 +46,13 @@ def facilitators(chain: Chain) -> Iterator[list[Facilitator]]:
 
 @pytest.fixture
 def payee() -> str:
-    """An address that has received no payment."""
+    """Return an address that has received no payment."""
     return str(Account.create().address)
 
 
 @pytest.fixture
 def serve(tmp_path: Path, facilitators: list[Facilitator], payee: str) -> Iterator[Serve]:
-    """Starts the shop with the settings that production has."""
+    """Yield a function that starts the shop with the settings of production."""
     running: list[Served] = []
 
     def start(**environ: str) -> Served:
@@ -71,7 +71,7 @@ def serve(tmp_path: Path, facilitators: list[Facilitator], payee: str) -> Iterat
 
 
 def payment(served: Served, **other: Any) -> str:
-    """The header of a payment, other members of its authorization by name."""
+    """Return the header of a payment. `other` replaces fields of its authorization."""
     answer = requests.get(served.url + PATH, timeout=10)
     offer = json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))["accepts"][0]
     return buyer.header(buyer.pay_v2(offer, buyer.authorization(offer, **other)))
@@ -82,7 +82,7 @@ def get(served: Served, signed: str, path: str = PATH) -> requests.Response:
 
 
 def states(tmp_path: Path) -> list[str]:
-    """Of every payment, oldest first."""
+    """Return the state of every payment, oldest first."""
     connection = sqlite3.connect(tmp_path / "accounts.sqlite")
     try:
         return [row[0] for row in connection.execute("SELECT state FROM payments ORDER BY id")]
@@ -183,7 +183,7 @@ def test_workers_killed_while_settling_lose_and_double_nothing(
 def test_a_doubt_ends_when_the_chain_passes_its_date(
     serve: Serve, payee: str, facilitators: list[Facilitator], tmp_path: Path
 ) -> None:
-    chain = Chain()  # one of its own: its clock is moved
+    chain = Chain()  # a separate chain, because its clock is moved
     chain.mint(BUYER, 1_000_000)
     facilitators[0].core = facilitators[1].core = Official(chain.url, KEYS[0])
     served = serve(EMDS_RPC_URL=chain.url)

@@ -1,4 +1,4 @@
-"""Facilitators that fail, lie and hang, payers whose payments fail: what is answered, and charged once."""
+"""Test facilitators that fail, lie and hang, and payments that fail: the response, and a single charge."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_settlement_that_fails_goes_to_the_next_and_the_first_is_left_alone(tr
 
 
 def test_a_settlement_that_was_done_and_not_told_is_seen_on_the_chain(trade: Trade) -> None:
-    """Whatever a facilitator answers but success, the chain is asked before anybody hears that nothing was charged."""
+    """Check that the chain decides after any response but success, before a client hears that nothing was charged."""
     for number, fault in enumerate([*_UNTOLD, *_TURNED_AWAY], 1):
         trade.restart()
         trade.a.faults["settle"] = fault
@@ -126,7 +126,7 @@ def test_without_a_node_a_doubt_is_503_and_stays_unknown(trade: Trade, fault: Fa
     trade.a.faults["settle"] = trade.b.faults["settle"] = ""
     trade.without_node()
     served = trade.get(payment)
-    if fault == "done-drop":  # a used authorization alone does not prove that the payer paid us
+    if fault == "done-drop":  # a used authorization does not prove that it paid this payee
         assert (served.status_code, trade.row(payment).state) == (503, "unknown")
         trade.restart(rpc_url=trade.node.url)
         served = trade.get(payment)
@@ -176,7 +176,7 @@ FAR = str(1 << 40)
 
 
 class Wallet:
-    """Another payer than the trade's, with money of his own."""
+    """Another payer than the trade's, with its own money."""
 
     def __init__(self, trade: Trade, number: int) -> None:
         self.key = KEYS[number]
@@ -244,7 +244,7 @@ ODD: tuple[tuple[str, Any], ...] = (
     ("payload.authorization.more", 5),
     ("more", [1]),
 )
-"""What a client may write into a payment that is otherwise valid; `...`: left out."""
+"""What a client may write into an otherwise valid payment. `...` leaves the field out."""
 
 
 def odd(payment: str, path: str, value: Any) -> str:
@@ -306,7 +306,7 @@ def test_clients_without_money_stop_no_payment(trade: Trade) -> None:
 
 @pytest.mark.parametrize("fault", ["500", "drop", "html", "400", "429"])
 def test_what_a_client_may_cause_opens_no_circuit_for_others(trade: Trade, fault: Fault) -> None:
-    """The signature of a contract wallet is anybody's to write; a 4xx is never the facilitator's fault."""
+    """Use a contract wallet's signature, which any client can invent. A 4xx is never the facilitator's fault."""
     wallets = [Wallet(trade, number) for number in (0, 1)]
     trade.a.faults["verify"] = trade.b.faults["verify"] = fault
     for wallet in wallets:
@@ -346,7 +346,7 @@ def test_a_half_open_circuit_lets_one_payment_a_second_through() -> None:
 
 
 def test_payers_without_money_hold_no_half_open_circuit() -> None:
-    """While `settle` fails, payments are verified, and only those that are confirmed take the one trial per second."""
+    """Check that payments are verified while `settle` fails. Only confirmed ones take the one trial per second."""
     now = [0.0]
     circuits = Circuits(lambda: now[0])
     circuits.open("a", "settle", EVERYONE)

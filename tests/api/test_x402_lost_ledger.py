@@ -1,4 +1,4 @@
-"""Check what a buyer gets if the accounts database fails during a payment: no false statement about a charge."""
+"""Check what a buyer gets if the accounts database fails during a payment. No response is wrong about a charge."""
 
 from __future__ import annotations
 

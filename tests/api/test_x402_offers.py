@@ -1,4 +1,4 @@
-"""Payments at the service itself: offers that a machine can follow, answers by format, overdue figures."""
+"""Test payments at the service itself: offers that a machine can follow, responses by format, overdue values."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from tests.stand_ins.trade import PAY_TO
 from warehouse.store import artefact
 
 AHEAD = "DE-LU"
-"""A zone whose prices are known ahead."""
+"""A zone whose future prices are known."""
 
 
 @pytest.fixture(scope="module")
 def shop(shared_everywhere: Any) -> Any:
-    """A client of the service itself, where payments are taken."""
+    """Return a client of the service itself, which accepts payments."""
     return shared_everywhere.client(pay_to=PAY_TO, facilitators=(Listed("http://127.0.0.1:9"),))
 
 
 def offers(shop: Any) -> dict[str, tuple[str, dict[str, Any], dict[str, Any]]]:
-    """By price: the path, version 2's offer and version 1's."""
+    """Return, by price, the path, version 2's offer and version 1's offer."""
     by_price = {}
     for name, price in PRICES.items():
         own = ENDPOINTS[name].zones
@@ -96,13 +96,13 @@ def test_what_each_offer_shows_can_be_called(shop: Any, shared_everywhere: Any) 
 
 
 def _same_shape(example: Any, answer: Any, where: str) -> None:
-    """Whether every member of the example stands in the answer with the same JSON type."""
+    """Check that the response has every field of the example with the same JSON type."""
     numbers = (int, float)
     assert isinstance(answer, numbers if isinstance(example, numbers) else type(example)), where
     if isinstance(example, dict):
         for name, member in example.items():
             if where.endswith((".metrics", ".current", ".context")) and name not in answer:
-                continue  # which metrics there are is the zone's
+                continue  # the zone decides which metrics there are
             assert name in answer, f"{where}.{name}"
             _same_shape(member, answer[name], f"{where}.{name}")
     elif isinstance(example, list) and example and answer:
@@ -111,14 +111,14 @@ def _same_shape(example: Any, answer: Any, where: str) -> None:
 
 @dataclass
 class Sale:
-    """The service over a full warehouse, one facilitator, and a buyer."""
+    """The service over a full warehouse, with one facilitator and a buyer."""
 
     http: FlaskClient
     facilitator: Facilitator
     book: Book
 
     def payment(self, path: str) -> dict[str, str]:
-        """The header that pays for a path."""
+        """Return the header that pays for a path."""
         offer = json.loads(base64.b64decode(self.http.get(path).headers["PAYMENT-REQUIRED"]))["accepts"][0]
         return {"PAYMENT-SIGNATURE": buyer.header(buyer.pay_v2(offer))}
 
@@ -158,7 +158,7 @@ def test_a_paid_answer_is_found_again_by_its_effective_format(sale: Sale) -> Non
 
 
 def test_overdue_figures_are_given_free_and_marked(sale: Sale, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")  # a day later nothing newer came
+    monkeypatch.setenv("EMDS_NOW", "2026-03-31T12:10:00Z")  # a day later without newer values
     for path in ("/v1/latest/GB", "/v1/brief/GB", "/v1/map/snapshot"):
         payment = sale.payment(path)
         answer = sale.get(path, payment)

@@ -1,4 +1,4 @@
-"""The real endpoints under gunicorn, paid by the official client on a local chain."""
+"""Test the real endpoints under gunicorn, which the official client pays on a local chain."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ COSTS_NOTHING = {
     "/v1/capacity/GB": 404,
     "/v1/price/GB?limit=0": 400,
     "/v1/price/GB?unknown=1": 400,
-    "/v1/price/GB?start=100001000&end=100002000": 200,  # nothing was measured then
+    "/v1/price/GB?start=100001000&end=100002000": 200,  # no values at that time
     "/v1/latest/GB?sample=true": 200,
-    "/v1/windows/GB?hours=1": 200,  # nothing is known ahead
+    "/v1/windows/GB?hours=1": 200,  # no known future prices
     "/v1/windows/DE-LU?hours=0": 400,
     "/v1/demand/GB?stats=true&start=100001000&end=100002000": 200,
     "/v1/demand/GB?stats=true&limit=5": 400,
@@ -75,7 +75,7 @@ COSTS_NOTHING = {
 
 
 def price_in_units(name: str) -> int:
-    """Return what a call of PAID costs; records of all zones cost the price of a zone for each."""
+    """Return the price of a call in PAID. Records of all zones cost a zone's price for each zone."""
     return units_of(for_zones(name, len(ZONES)) if name == "all-records" else name)
 
 
@@ -88,7 +88,7 @@ def facilitator(chain: Chain) -> Iterator[Facilitator]:
 
 @dataclass(frozen=True)
 class Sold:
-    """A service that sells to every client, its payee and its accounts."""
+    """A service that sells to every client, with its payee and warehouse location."""
 
     served: Served
     payee: str
@@ -102,14 +102,14 @@ def sold(tmp_path_factory: pytest.TempPathFactory, chain: Chain, facilitator: Fa
     rig = Rig(folder / "home")
     put_mix(rig)
     snapshot = artefact.load(rig.storage, "snapshot.json")
-    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # nobody pays for overdue figures
+    fresh = {"EMDS_NOW": iso(snapshot["valid_until"] - 1)}  # overdue values are not sold
     payments = {"EMDS_PAY_TO": payee, "EMDS_FACILITATOR_URLS": facilitator.url, "EMDS_RPC_URL": chain.url}
     with serving(folder) as start:
         yield Sold(start(rig, **payments, **fresh), payee, rig.home)
 
 
 def test_every_paid_path_costs_its_price_and_nothing_else_does(sold: Sold, chain: Chain) -> None:
-    """The official client pays every 402."""
+    """Pay every 402 with the official client."""
     served, payee = sold.served, sold.payee
     client = register_exact_evm_client(x402ClientSync(), EthAccountSigner(Account.from_key(KEYS[2])))
     assert set(PAID) == set(PRICES)
@@ -149,7 +149,7 @@ def test_every_official_client_buys_every_path(sold: Sold, chain: Chain, client:
 
 
 class OverHttp:
-    """Calls of x402's own MCP client, sent to `/mcp` of a running service."""
+    """A transport for x402's MCP client that calls `/mcp` of a running service."""
 
     def __init__(self, url: str) -> None:
         self.url = url + "/mcp"

@@ -1,4 +1,4 @@
-"""Requests to facilitators, their log lines, and the HTTP client that sends them."""
+"""Test requests to facilitators, their log lines, and the HTTP client that sends them."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ class _Secure(BaseHTTPRequestHandler):
         self.wfile.write(b'{"path": "%s"}' % self.path.encode())
 
     def log_message(self, *_: object) -> None:
-        """Logs nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def secure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server on loopback whose certificate is trusted as long as the test runs."""
+    """Yield the URL of a server on loopback whose certificate is trusted during the test."""
     authority = trustme.CA()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(context)

@@ -1,4 +1,4 @@
-"""`/embed` and `/badge`: small images without scripts whose values are those of the free documents."""
+"""Test that `/embed` and `/badge` are small images without scripts that show the values of the free documents."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from warehouse.store import layout
 SVG = "{http://www.w3.org/2000/svg}"
 MOST_BYTES = {"embed": 8000, "badge": 2000}
 LONGEST_TERMS = 700
-"""Attribution and licence of the series with the most publishers have some 600 characters together."""
+"""The attribution and licence of the series with the most publishers have some 600 characters together."""
 HOUR_NOW = NOW - NOW % HOUR
 
 
 def figure(**changes: Any) -> ZoneFigure:
-    """A price of two days that an auction has fixed for 30 hours more."""
+    """Return a price of two days, with another 30 hours that an auction has set."""
     values = [100 - place for place in range(78)]
     known: dict[str, Any] = {
         "zone": "DE-LU",
@@ -48,7 +48,7 @@ def figure(**changes: Any) -> ZoneFigure:
 
 
 def drawn_values(path: str, low: int, high: int, start: int, end: int) -> dict[int, int]:
-    """The hours of a path, read back from its pixels: an hour and its value for each step."""
+    """Return the values by hour that a path draws, one per step, read back from its pixels."""
     values: dict[int, int] = {}
     for run in path.removeprefix("M").split("M"):
         x, rest = run.split(" ", 1)
