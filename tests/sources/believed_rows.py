@@ -1,4 +1,4 @@
-"""What is believed of a spoilt body, and the failures of one rule over many bodies."""
+"""Collect the valid rows of a spoilt body, and the failures of a rule over many bodies."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from warehouse.rows.schema import Row, Rows
 
 
 class Failures(list[str]):
-    """What fails in the checks of one rule: every one of them is reported at the end, with the sample's name."""
+    """The failures of a rule, which are all reported at the end with their samples' names."""
 
     @contextmanager
     def of(self, sample: str, case: str = "") -> Iterator[None]:
-        """One check; the next one is made whether it fails or not."""
+        """Run one check and record its failure, so that the next check always runs."""
         try:
             yield
         except Exception as error:
@@ -32,13 +32,13 @@ class Failures(list[str]):
             self.append(f"{sample} {case}\n{reason}\n(line {place.lineno} of {place.filename})")
 
     def report(self) -> None:
-        """Fails with all of them."""
+        """Fail the test with all recorded failures."""
         if self:
             pytest.fail(f"{len(self)} failures\n\n" + "\n\n".join(self), pytrace=False)
 
 
 def spans_of(rows: Rows, feed: Feed) -> list[Window]:
-    """The market days (or years) that rows lie in."""
+    """Return the market days (or years) that contain the rows."""
     days = {MarketDay.at(row.ts, feed.tz).day for row in rows}
     if feed.yearly:
         return [
@@ -49,9 +49,9 @@ def spans_of(rows: Rows, feed: Feed) -> list[Window]:
 
 
 def verdict(sample: Sample, body: bytes) -> set[Row]:
-    """The rows that are believed of a spoilt body.
+    """Return the valid rows of a spoilt body, or an empty set for a typed failure.
 
-    None for a typed failure. Fails where one is not in the whole body too.
+    Fail if one of the rows is not in the complete body.
     """
     try:
         stated = sample.parse(body)
@@ -66,13 +66,13 @@ def verdict(sample: Sample, body: bytes) -> set[Row]:
 
 @cache
 def stated_by(sample: Sample) -> Rows:
-    """The rows of a whole body, parsed once."""
+    """Return the rows of a complete body, parsed once."""
     return sample.parse()
 
 
 @cache
 def rows_of(sample: Sample) -> frozenset[Row]:
-    """The same as a set."""
+    """Return the rows of a complete body as a set."""
     return frozenset(stated_by(sample))
 
 
@@ -82,7 +82,7 @@ def _spans(sample: Sample) -> list[Window]:
 
 
 def believed(sample: Sample, stated: Rows) -> set[Row]:
-    """The rows that `quality` keeps: all of them in the whole body, no span called whole that misses one."""
+    """Return the rows that `quality` accepts: all are in the complete body, and no complete range lacks a row."""
     spans = _spans(sample)
     judged = judge(stated, sample.feed, spans, max((s.end for s in spans), default=0) + 40 * DAY)
     kept, good = set(judged.accepted), rows_of(sample)

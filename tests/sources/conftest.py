@@ -1,4 +1,4 @@
-"""Fixtures of all sources: small bodies kept in `bodies`, recorded answers, and their expected rows."""
+"""Provide the fixtures of all sources: small bodies in `bodies`, recorded responses, and their expected rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORDINGS = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().pare
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
-    """The folder of recorded answers; tests that need it are skipped where it is missing."""
+    """Return the folder of recorded responses; skip the test if the folder is missing."""
     if not (RECORDINGS / "MANIFEST.json").exists():
         pytest.skip("no recordings beside the project")
     return RECORDINGS
@@ -34,7 +34,7 @@ BODIES = Path(__file__).parent / "bodies"
 
 @dataclass(frozen=True)
 class Sample:
-    """One body of one feed, and the request that it answers."""
+    """A body of a feed, and the request that it belongs to."""
 
     name: str
     feed: Feed
@@ -46,7 +46,7 @@ class Sample:
 
     @classmethod
     def from_file(cls, path: Path) -> Sample:
-        """A body of `bodies`: its name says feed, zone and day."""
+        """Return a body from `bodies`, whose name contains the feed, zone and day."""
         stem, _, ext = path.name.rpartition(".")
         feed_id, *rest = stem.split("@")
         days = next((days_of(part) for part in rest if part[:4].isdigit()), ())
@@ -65,14 +65,14 @@ def _zipped(folder: Path) -> bytes:
 
 @cache
 def own_samples() -> tuple[Sample, ...]:
-    """Every body of `bodies`, by name; read once."""
+    """Return every body of `bodies` by name, read once."""
     paths = [path for path in sorted(BODIES.iterdir()) if not path.name.endswith((".md", ".expected.csv"))]
     return tuple(Sample.from_file(path) for path in paths)
 
 
 @cache
 def recorded_samples() -> tuple[Sample, ...]:
-    """Every recorded answer that has rows of its own, read once; none where the recordings are missing."""
+    """Return every recorded response with rows of its own, read once, or nothing if the recordings are missing."""
     if not (RECORDINGS / "MANIFEST.json").exists():
         return ()
     entries = [
@@ -93,7 +93,7 @@ def _recorded(entry: dict[str, Any]) -> Sample:
 
 @pytest.fixture
 def small_samples(code: str) -> list[Sample]:
-    """The bodies of one source in `bodies`: at least one."""
+    """Return the bodies of a source in `bodies`; there must be at least one."""
     samples = [sample for sample in own_samples() if sample.feed.source == code]
     assert samples, f"no body of {code} in {BODIES}"
     return samples
@@ -101,12 +101,12 @@ def small_samples(code: str) -> list[Sample]:
 
 @pytest.fixture
 def samples(code: str, small_samples: list[Sample]) -> list[Sample]:
-    """All bodies of one source, own and recorded."""
+    """Return all bodies of a source, both small and recorded."""
     return [*small_samples, *(sample for sample in recorded_samples() if sample.feed.source == code)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """`code`, `samples`, `small_samples`: a test for every source; `own`: a test for every body of `bodies`."""
+    """Run tests with `code`, `samples` or `small_samples` per source, and tests with `own` per body of `bodies`."""
     if "code" in metafunc.fixturenames:
         metafunc.parametrize("code", codes())
     if "own" in metafunc.fixturenames:

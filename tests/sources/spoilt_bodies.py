@@ -1,4 +1,4 @@
-"""Ways to spoil a body: its records or cells reordered, doubled, halved, or cut, whatever its format."""
+"""Spoil a body in any format: its records or cells reordered, doubled or halved, or its bytes cut."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from lxml import etree
 from assets.simulated.miso.workbook import workbook
 
 CUTS, MOST_CUTS = 15, 60
-"""Cuts of a body too large to be cut at every tenth byte; the latter in a thorough run."""
+"""The number of cuts of a body too large to be cut at every tenth byte, normally and in a thorough run."""
 HEADER = {"name", "label", "dataType", "searchable", "cardinality", "sortable", "hasRange"}
-"""What a column of positional JSON rows is described by."""
+"""The fields that describe a column of positional JSON rows."""
 Spoil = Callable[[list[Any]], list[Any]]
 
 
 def spoilt(body: bytes, records: Spoil, cells: Spoil = list) -> bytes:
-    """The body with its runs of records, or with the cells of its records, changed."""
+    """Return the body with its runs of records, or the cells of its records, changed."""
     head = body.lstrip()[:1]
     if body[:2] == b"PK":
         return _spoilt_zip(body, records, cells)
@@ -42,7 +42,7 @@ def spoilt(body: bytes, records: Spoil, cells: Spoil = list) -> bytes:
 
 
 def rewritten(body: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """The body with its bytes changed, those of every file in a zip."""
+    """Return the body with its bytes changed, or those of every file if it is a zip."""
     if body[:2] != b"PK":
         return change(body)
     out = io.BytesIO()
@@ -61,7 +61,7 @@ def _spoilt_zip(body: bytes, records: Spoil, cells: Spoil) -> bytes:
 
 
 def _spoilt_workbook(body: bytes, records: Spoil, cells: Spoil) -> bytes:
-    """The runs of rows that have an hour; days and hours are whole numbers, which no spoiling takes for figures."""
+    """Change the runs of rows that have an hour; days and hours become integers, which are not spoilt as values."""
     sheet = xlrd.open_workbook(file_contents=body, logfile=io.StringIO()).sheet_by_index(0)
     rows = [[None if value == "" else value for value in sheet.row_values(i)] for i in range(sheet.nrows)]
     header = next(row for row in rows if "HourEnding" in row)
@@ -92,7 +92,7 @@ def _spoilt_json(value: Any, records: Spoil, cells: Spoil) -> Any:
 
 
 def _is_header(items: list[Any]) -> bool:
-    """`"fields": [{"name": ...}, ...]`: the columns of positional rows that follow."""
+    """Return whether `items` describe the columns of positional rows, as in `"fields": [{"name": ...}, ...]`."""
     return all(isinstance(item, dict) and set(item) <= HEADER for item in items)
 
 
@@ -109,7 +109,7 @@ def _spoil_xml(node: etree._Element, records: Spoil) -> None:
 
 
 def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
-    """The longest run of lines of one width, its first line (the header) in its place."""
+    """Change the longest run of lines of equal width, and keep its first line (the header) in place."""
     end = "\r\n" if b"\r\n" in body else "\n"
     lines = _lines(body)
     width = Counter(len(line) for line in lines).most_common(1)[0][0]
@@ -121,7 +121,7 @@ def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
     kept = [line for i, line in enumerate(lines[first + 1 :], first + 1) if i not in places]
     out = io.StringIO()
     whole = [*before, *changed, *kept]
-    if whole[-1][:2] == ["C", "END OF REPORT"]:  # AEMO's count of lines would give every change away.
+    if whole[-1][:2] == ["C", "END OF REPORT"]:  # AEMO's count of lines would reveal every change.
         whole[-1] = [*whole[-1][:2], str(len(whole))]
     csv.writer(out, lineterminator=end).writerows(whole)
     return out.getvalue().encode()
@@ -129,7 +129,7 @@ def _spoilt_lines(body: bytes, records: Spoil, cells: Spoil) -> bytes:
 
 @lru_cache(maxsize=16)
 def _lines(body: bytes) -> list[list[str]]:
-    """The cells of each line, for all ways to spoil a body: nobody changes them."""
+    """Return the cells of each line; no caller changes them, so that all ways to spoil a body share them."""
     return [next(csv.reader([line]), []) for line in body.decode("utf-8-sig").splitlines()]
 
 
@@ -138,7 +138,7 @@ def backwards(items: list[Any]) -> list[Any]:
 
 
 def backwards_by_table(items: list[Any]) -> list[Any]:
-    """AEMO's reports have several tables, each below a line `I` that names its columns: these stay in their place."""
+    """Reverse each table of an AEMO report, below its line `I` of column names, which stays in place."""
     parts: list[list[Any]] = [[]]
     for item in items:
         if isinstance(item, list) and item[:1] == ["I"]:
@@ -157,13 +157,13 @@ def halved(items: list[Any]) -> list[Any]:
 
 
 def doubled(items: list[Any]) -> list[Any]:
-    """One record in the middle comes twice, with another figure the second time."""
+    """Repeat the middle record with a different value."""
     middle = len(items) // 2
     return [*items[: middle + 1], _other(items[middle]), *items[middle + 1 :]] if items else items
 
 
 def _other(record: Any) -> Any:
-    """The record with its figures changed, and nothing else of it."""
+    """Return the record with only its values changed."""
     if isinstance(record, etree._Element):
         copy = etree.fromstring(etree.tostring(record))
         for leaf in copy.iter():
@@ -187,7 +187,7 @@ def _another(value: Any) -> Any:
 
 
 def cuts(body: bytes, most: int) -> Iterator[bytes]:
-    """The body cut at every tenth byte; one of more than 6 kB `most` times, and as often at line ends too."""
+    """Yield the body cut at every tenth byte; cut a body above 6 kB `most` times, and as often at line ends."""
     step = 10 if len(body) <= 6000 else len(body) // most
     yield from (body[:end] for end in range(step, len(body), step))
     if step > 10:

@@ -1,4 +1,4 @@
-"""AEMO: tables by their latest header, interventions, bundles, monthly files, the dashboard; where files lie."""
+"""Test AEMO: tables by their latest header, interventions, bundles, monthly files, the dashboard, file locations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from warehouse.market.feeds import Request
 DISPATCH = sources.feed("aemo.dispatch")
 DASHBOARD, MONTHLY = sources.feed("aemo.five_minute"), sources.feed("aemo.price_and_demand")
 NOON = "2026/11/20 12:00:00"
-"""An interval's end in market time: it starts at 01:55Z."""
+"""The end of an interval in market time; the interval starts at 01:55Z."""
 START = instant("2026-11-20T01:55:00Z")
 
 PRICE = "I,DISPATCH,PRICE,5,SETTLEMENTDATE,RUNNO,REGIONID,INTERVENTION,RRP,LASTCHANGED"
@@ -35,14 +35,14 @@ def tie(name, flow, stamp=NOON):
 
 
 def report(*lines, name="DISPATCHIS", count=None):
-    """A report with its first and last line; `count` overrides the number of lines that the last one states."""
+    """Return a report with its first and last line; `count` overrides the number of lines in the last one."""
     count = len(lines) + 2 if count is None else count
     first, last = f"C,NEMP.WORLD,{name},AEMO,PUBLIC,2026/11/20,11:55:11,1,{name},1", f'C,"END OF REPORT",{count}'
     return "\r\n".join([first, *lines, last, ""]).encode()
 
 
 def zipped(**members):
-    """A zip of the members, by name."""
+    """Return a zip of the members, by name."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, body in members.items():
@@ -55,7 +55,7 @@ def read(feed, body, zone=None):
 
 
 def values(rows):
-    """Values by zone, metric and time, without borders."""
+    """Return values by zone, metric and time, without borders."""
     return {(r.zone, r.metric, r.ts): r.value for r in rows if r.counterparty is None}
 
 
@@ -215,7 +215,7 @@ def test_the_dashboard_states_actuals_and_its_forecasts_are_left_out():
 
 @pytest.fixture(autouse=True)
 def today(monkeypatch):
-    """Noon of 20 November 2026 in market time."""
+    """Set the time to noon of 20 November 2026 in market time."""
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T02:00:00Z")
 
 

@@ -1,4 +1,4 @@
-"""The mix of Australia: signs, sums and stamps of units, unknown units, rooftop solar, where files are, the table."""
+"""Test Australia's mix: signs, sums and stamps of units, unknown units, rooftop solar, file locations, the table."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ NOW = instant("2026-11-20T03:00:00Z")
 
 
 def asked(first, last):
-    """Kind, directory or file, and number of days of each request at noon of 20 November, market time."""
+    """Return the path and number of days of each request at noon of 20 November, market time."""
     requests = MIX.requests(market_days(date.fromisoformat(first), date.fromisoformat(last), MIX.tz), NOW)
     return {(request.url.removeprefix("https://nemweb.com.au/"), len(request.days)) for request in requests}
 
@@ -167,7 +167,7 @@ def test_recent_days_are_listed_then_bundled_then_in_the_monthly_archive():
 
 
 def followed(place, names, *days):
-    """Part, days and whether it is read once, of each file that a listing leads to."""
+    """Return the part, the days and the `once` mark of each file that a listing leads to."""
     url = f"https://nemweb.com.au/Reports/{place}/"
     page = "".join(f'<A HREF="/Reports/{place}/{name}">{name}</A><br>' for name in names)
     request = Request(MIX.id, url, days=tuple(map(date.fromisoformat, days)), kind="listing")
@@ -267,7 +267,7 @@ def test_another_list_or_half_of_one_adds_nothing():
 
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the shipped table, which the command changes."""
+    """Yield a copy of the shipped table, which the command changes."""
     copy = tmp_path / "units.csv"
     copy.write_text(units.TABLE.read_text())
     monkeypatch.setattr(units, "TABLE", copy)

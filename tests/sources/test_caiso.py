@@ -1,4 +1,4 @@
-"""CAISO: OASIS zips with their errors, Outlook's labels without a date, both changes of clocks."""
+"""Test CAISO: OASIS zips with their errors, Outlook's labels without a date, both clock changes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_half_a_sum_is_none():
 
 @pytest.mark.parametrize(("cell", "estimated"), [("5", True), ("50", False), ("n/a", True)])
 def test_an_unknown_column_is_no_row_of_the_mix_and_output_of_unknown_origin(cell, estimated):
-    """Beyond 15 % of the generation it makes an estimate of carbon intensity impossible."""
+    """Check that unknown output above 15% of generation prevents an estimate of carbon intensity."""
     header = OUTLOOK.replace("Other", "Other,Avalon")
     rows = read(FUELSOURCE, f"{header}00:00,10,20,30,28,1,19,4,50,60,1,7,8,9,{cell}\r\n", date(2023, 1, 1))
     mix = {row.fuel: row.value for row in rows if row.metric == "mix"}
@@ -172,7 +172,7 @@ def test_yesterdays_file_is_refused_on_the_night_that_skips_an_hour_too():
     saturday = demand(*((label, 1) for label in day_of()))
     with pytest.raises(NotPublished, match="yesterday"):
         read(DEMAND, saturday, date(2026, 3, 8), requested_at="2026-03-08T08:05:00Z")
-    with pytest.raises(FeedChanged):  # in the evening it cannot be: something else is wrong
+    with pytest.raises(FeedChanged):  # impossible in the evening, so something else is wrong
         read(DEMAND, saturday, date(2026, 3, 8), requested_at="2026-03-09T06:50:00Z")
     running = demand(*((label, 1) for label in day_of() if label < "02:00" or "03:00" <= label <= "04:05"))
     assert len(read(DEMAND, running, date(2026, 3, 8), requested_at="2026-03-08T11:06:00Z")) == 24 + 14

@@ -1,4 +1,4 @@
-"""`python -m assets.sources`: rows as CSV, and one line for whatever goes wrong."""
+"""Test `python -m assets.sources`: it prints rows as CSV, and one line per error."""
 
 from __future__ import annotations
 

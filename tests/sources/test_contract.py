@@ -1,8 +1,8 @@
-"""What every parser must stand, whatever its source: each body cut, emptied, reordered, doubled, halved, or another's.
+"""Test every parser with each body of its source: cut, emptied, reordered, doubled, halved, or from another feed.
 
-Each time it gives rows that the whole body states too (fewer are found short by `warehouse.judge.quality`), or a typed
-failure: never a wrong row, never an untyped exception.
-A test is one rule for all bodies of one source, and reports every body that breaks it.
+A parser must return rows of the complete body or raise a typed error, never return a wrong row.
+`warehouse.judge.quality` finds missing rows. Each test is a rule for all bodies of a source, and reports every body
+that breaks it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from warehouse.market.zones import ZONES
 
 BODIES = Path(__file__).parent / "bodies"
 OURS_ALL_THE_SAME = {"ercot/dc-tie-flows_20260905_EXCERPT.json"}
-"""Recorded without a feed, but of one: `ercot.dc_ties`."""
+"""The recording names no feed, but belongs to `ercot.dc_ties`."""
 SAME_WIRE = {("nyiso.lbmp_da", "nyiso/rtlbmp_zone_20251102_TRIMMED.csv")}
-"""Hourly means of real-time prices have the day-ahead file's columns: only the address tells them apart."""
+"""Hourly means of real-time prices have the columns of the day-ahead file; only the URL differs."""
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_body_states_its_expected_rows(small_samples: list[Sample], failures: 
 
 
 def expected_rows(own: Sample) -> list[tuple[object, ...]]:
-    """The rows of the file beside a body."""
+    """Return the rows of the file beside a body."""
     with (BODIES / f"{own.name.rpartition('.')[0]}.expected.csv").open() as file:
         return [
             (
@@ -205,8 +205,8 @@ def test_a_spoilt_body_gives_no_wrong_row(samples: list[Sample], failures: Failu
             with failures.of(sample.name, name):
                 body = spoilt(sample.body, records, cells)
                 if records is halved and (b"A03" in sample.body or sample.feed.yearly):
-                    # A missing point of an A03 curve repeats the last one, a missing plant type has none: intervals
-                    # stay the same.
+                    # A missing point of an A03 curve repeats the last one, and a missing plant type has no value, so
+                    # the intervals stay the same.
                     assert intervals(sample, body) <= intervals(sample, sample.body)
                 else:
                     verdict(sample, body)
@@ -214,7 +214,7 @@ def test_a_spoilt_body_gives_no_wrong_row(samples: list[Sample], failures: Failu
 
 
 def intervals(sample: Sample, body: bytes) -> set[tuple[object, ...]]:
-    """Which series and interval starts a body states; none for a typed failure."""
+    """Return the series and interval starts of a body, or an empty set for a typed failure."""
     try:
         return {(row.zone, row.metric, row.fuel, row.counterparty, row.link, row.ts) for row in sample.parse(body)}
     except FeedError:
@@ -231,7 +231,7 @@ def test_rows_in_any_order_are_the_same_rows(samples: list[Sample], failures: Fa
 
 
 def test_another_feeds_body_gives_no_wrong_row(small_samples: list[Sample], failures: Failures) -> None:
-    """Nothing, or the same rows: a source's live and daily files of one series may be read by either's parser."""
+    """Accept nothing or the same rows, since live and daily files of one series may fit either's parser."""
     for own in small_samples:
         right = rows_of(own)
         for other in feeds().values():
@@ -246,7 +246,7 @@ def test_another_feeds_body_gives_no_wrong_row(small_samples: list[Sample], fail
 
 
 def test_a_neighbour_of_our_series_gives_nothing(recordings: Path, failures: Failures) -> None:
-    """Recorded answers that belong to no feed, each given to every feed of its source."""
+    """Pass each recorded response without a feed to every feed of its source."""
     entries = [
         entry
         for entry in json.loads((recordings / "MANIFEST.json").read_bytes())

@@ -1,4 +1,4 @@
-"""What every SOURCE value declares, its page, second origins; what every feed requests for days of every kind."""
+"""Check what every SOURCE declares, its page and second origins, and what feeds request for days of every type."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_what_a_feed_asks_is_its_publishers_and_asked_once(one: Feed) -> None:
 
 
 def require_own(days: list[MarketDay], one: Feed) -> None:
-    """Each request for the days is for a file of the feed's publisher, within the feed's terms."""
+    """Check that each request for the days is for a file of the feed's publisher, within the feed's terms."""
     requests = one.requests(days, clock.now())
     terms = source(one.source)
     assert len(set(requests)) == len(requests), "asks twice for one file"
@@ -136,7 +136,7 @@ def require_own(days: list[MarketDay], one: Feed) -> None:
 
 
 ERCOT_KEYED = {"ERCOT_API_KEY", "ERCOT_USERNAME", "ERCOT_PASSWORD"}
-"""Needed only for days before the keyless listings begin: so no feed requires them."""
+"""Credentials only for days before the keyless listings begin; no feed requires them."""
 
 
 @pytest.mark.parametrize("one", FEEDS, ids=lambda f: f.id)
@@ -154,7 +154,7 @@ def test_a_month_is_asked_for_in_few_requests_or_one_a_day_in_whatever_order(one
 def test_no_question_is_longer_than_its_publisher_answers_in_the_month_of_a_repeated_hour(
     name: str, first: str, last: str, most: int
 ) -> None:
-    """October's and November's days hold an hour more: both publishers count in hours."""
+    """Check October and November, which are an hour longer; both publishers limit a request in hours."""
     one = feed(name)
     days = market_days(date(2026, 10, 15), date(2026, 11, 14), one.tz)
     asked = [dict(request.params) for request in one.requests(days, clock.now())]
@@ -173,7 +173,7 @@ AS_RECORDED = {
 
 
 def test_recorded_requests_are_among_those_that_we_send(recordings: Path) -> None:
-    """The others were recorded from a mirror, for part of a day, or with other parameters that say the same."""
+    """Skip recordings from a mirror, for part of a day, or with other parameters of the same meaning."""
     sent = set()
     for entry in json.loads((recordings / "MANIFEST.json").read_bytes()):
         if entry["feed"] in AS_RECORDED and entry["day"] and ".." not in entry["request_url"]:

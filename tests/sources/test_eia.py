@@ -1,4 +1,4 @@
-"""EIA-930: periods are hour ends, answers come cut, unordered and as texts, and a sum waits for all its parts."""
+"""Test EIA-930: periods end at the hour, responses are cut, unordered and textual, and a sum needs all its parts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ MORNING = instant("2026-11-20T07:00Z")
 
 @pytest.mark.parametrize("period", ["2026-11-20", "20261120"])
 def test_a_day_is_no_hour(period):
-    """As in the dataset of days, which differs in `frequency` and `timezone` alone."""
+    """Reject the daily dataset, which differs only in `frequency` and `timezone`."""
     with pytest.raises(FeedChanged):
         read(DEMAND, answer([region(period, 400_000)]))
 
@@ -157,7 +157,7 @@ def test_a_fuel_of_several_codes_has_a_row_only_where_each_code_of_the_response_
 
 @pytest.mark.parametrize("zero", [0, "0", "-0.0"])
 def test_an_hour_of_nothing_but_zeros_is_a_missing_report(zero):
-    """Of one authority; a code that is 0 beside others is a reading."""
+    """Check zeros of a whole authority; a single zero beside other values is an actual value."""
     rows = [fuel("2026-11-20T08", zero, code, "PJM") for code in ("COL", "NG", "NUC")]
     rows += [fuel("2026-11-20T08", value, code, "MISO") for code, value in (("COL", 0), ("NG", 5))]
     read_ = read(MIX, answer(rows))
@@ -248,7 +248,7 @@ def test_seven_borders_of_pjm_have_the_other_sign_until_late_october_2019():
 
 
 def test_pjms_borders_with_miso_and_nyiso_are_those_of_the_neighbour():
-    """As 4,143 MW in PJM's rows and 1,100 in MISO's."""
+    """Take the neighbour's value, for example if PJM reports 4,143 MW and MISO reports 1,100 MW."""
     own = [border(f"2026-11-20T{hour:02}", 4143, "MISO", "PJM") for hour in (12, 13)]
     theirs = [border("2026-11-20T08", -1100, "PJM", "MISO")]
     rows = read(INTERCHANGE, answer([*own, *theirs]))

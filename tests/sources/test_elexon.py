@@ -1,4 +1,4 @@
-"""Elexon: UTC starts, the right provider and the right demand, and no net without every interconnector of its era."""
+"""Test Elexon: UTC starts, the right provider and demand, and no net without every interconnector of its era."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_half_hour_has_every_type_of_the_response_with_its_sign():
 
 
 def test_a_run_of_zeros_in_every_type_but_wind_and_solar_is_a_missing_report():
-    """Wind and solar have estimates all the same; a mix of them alone would be no mix."""
+    """Reject the run although wind and solar have estimates, which are not a complete mix."""
     run = [f"2026-07-01T{hour:02}:00:00Z" for hour in (10, 11, 12)]
     rows = mix(by_type(**METERED, **ESTIMATED), *(by_type(at, **dict.fromkeys(METERED, 0), **ESTIMATED) for at in run))
     assert {row.ts for row in rows} == {instant(AT)}
@@ -170,7 +170,7 @@ def test_a_run_of_zeros_in_every_type_but_wind_and_solar_is_a_missing_report():
 
 
 def test_a_half_hour_of_wind_and_solar_alone_is_not_yet_a_report():
-    """An estimate of it would be 0 g."""
+    """Reject a half hour for which the estimate would be 0 g."""
     assert not len(mix(by_type(**ESTIMATED)))
     assert not len(mix(by_type(**ESTIMATED, Nuclear=None)))
 

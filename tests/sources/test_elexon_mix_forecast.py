@@ -1,4 +1,4 @@
-"""Elexon's forecast of wind and solar: one process of several, and each publication a vintage."""
+"""Test Elexon's forecast of wind and solar: it uses one process of several, and each publication is a vintage."""
 
 from __future__ import annotations
 

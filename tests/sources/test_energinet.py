@@ -1,4 +1,4 @@
-"""Energinet's carbon intensity: actual values and forecasts look alike, and zero is a value."""
+"""Test Energinet's carbon intensity: actual values and forecasts look alike, and zero is a value."""
 
 from __future__ import annotations
 

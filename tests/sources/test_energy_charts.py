@@ -1,4 +1,4 @@
-"""Energy-Charts: the licence of each answer, resolutions from the stamps themselves, local days as bounds."""
+"""Test Energy-Charts: the licence of each response, resolutions from the stamps, local days as bounds."""
 
 from __future__ import annotations
 

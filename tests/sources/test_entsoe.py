@@ -1,4 +1,4 @@
-"""ENTSO-E: curves of points, the right auction of several, load, capacity, refusals by their text; what is asked."""
+"""Test ENTSO-E: curves of points, the right auction of several, load, capacity, rejections by text, requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DAY = ("2026-11-19T23:00Z", "2026-11-20T23:00Z")
 
 
 def period(start, end, resolution, points, value="price.amount"):
-    """`points`: {position: value}, or a list of all values."""
+    """Return a Period with `points`: {position: value}, or a list of all values."""
     points = points if isinstance(points, dict) else dict(enumerate(points, 1))
     inner = "".join(f"<Point><position>{at}</position><{value}>{n}</{value}></Point>" for at, n in points.items())
     times = f"<timeInterval><start>{start}</start><end>{end}</end></timeInterval>"
@@ -29,7 +29,7 @@ def period(start, end, resolution, points, value="price.amount"):
 
 
 def series(*periods, curve="A03", **texts):
-    """A TimeSeries; `texts` are its elements, `__` for the dot in their names, None for one that is missing."""
+    """Return a TimeSeries with the elements `texts`; `__` in a name means a dot, and None omits the element."""
     inner = "".join(
         f"<{name.replace('__', '.')}>{text}</{name.replace('__', '.')}>"
         for name, text in texts.items()
@@ -45,14 +45,14 @@ def document(
     ns="urn:iec62325.351:tc57wg16:451-3:publicationdocument:7:3",
     process=None,
 ):
-    """A document of a type, in its namespace."""
+    """Return a document of type `kind` in its namespace."""
     of = f"<process.processType>{process}</process.processType>" if process else ""
     head = f'<?xml version="1.0" encoding="utf-8"?><{root} xmlns="{ns}"><type>{kind}</type>'
     return f"{head}{of}{''.join(parts)}</{root}>".encode()
 
 
 def auction(*periods, zone="NL", currency="EUR", contract="A01", position=None, curve="A03", out=None):
-    """A series of prices of one auction."""
+    """Return a series of prices of one auction."""
     return series(
         *periods,
         curve=curve,
@@ -66,12 +66,12 @@ def auction(*periods, zone="NL", currency="EUR", contract="A01", position=None, 
 
 
 def prices(*parts, zone="NL", **more):
-    """The rows of a document of prices."""
+    """Return the rows of a document of prices."""
     return PRICE.parse(document("A44", *parts, **more), Request(PRICE.id, "", zone=zone))
 
 
 def load(*periods, zone="NL", process="A16", unit="MAW", curve="A03"):
-    """The rows of a document of load, as asked for NL."""
+    """Return the rows of a document of load, requested for NL."""
     body = document(
         "A65",
         series(*periods, curve=curve, outBiddingZone_Domain__mRID=EIC[zone], quantity_Measure_Unit__name=unit),
@@ -82,7 +82,7 @@ def load(*periods, zone="NL", process="A16", unit="MAW", curve="A03"):
 
 
 def installed(*typed, zone="NL"):
-    """The rows of a document of installed capacity; `typed`: (psrType, Period)."""
+    """Return the rows of a document of installed capacity; `typed` contains (psrType, Period)."""
     parts = [
         series(
             f"<MktPSRType><psrType>{kind}</psrType></MktPSRType>{years}",
@@ -97,12 +97,12 @@ def installed(*typed, zone="NL"):
 
 
 def year(first, last, points):
-    """A Period of calendar years, first and last included."""
+    """Return a Period of calendar years, from `first` to `last` inclusive."""
     return period(f"{first - 1}-12-31T23:00Z", f"{last}-12-31T23:00Z", "P1Y", points, "quantity")
 
 
 def refusal(code, text):
-    """An acknowledgement that gives a reason in place of data."""
+    """Return an acknowledgement that contains a reason and no values."""
     return document(
         "", f"<Reason><code>{code}</code><text>{text}</text></Reason>", root="Acknowledgement_MarketDocument"
     )
@@ -135,7 +135,7 @@ CURVES = {
 
 @pytest.mark.parametrize(("periods", "runs"), CURVES.values(), ids=CURVES)
 def test_points_are_expanded_to_rows(periods, runs):
-    """Also beyond the time that the document states of itself."""
+    """Check points both within and beyond the period that the document states."""
     inside = "<period.timeInterval><start>2026-11-19T23:00Z</start><end>2026-11-20T23:00Z</end></period.timeInterval>"
     assert [(iso(r.ts)[5:16], r.resolution, r.value) for r in prices(inside, auction(*periods)).sorted()] == [
         (iso(instant(f"2026-{start}Z") + place * RESOLUTIONS[resolution])[5:16], resolution, value)

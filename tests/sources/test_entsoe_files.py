@@ -1,4 +1,4 @@
-"""ENTSO-E's File Library: the export log in both of its forms leads to the newest folder's files."""
+"""Test ENTSO-E's File Library: the export log in both of its forms leads to the newest folder's files."""
 
 from __future__ import annotations
 

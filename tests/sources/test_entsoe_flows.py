@@ -1,4 +1,4 @@
-"""Flows of ENTSO-E: both directions of a border, a net only of all borders, coarser resolutions, ties in both zones."""
+"""Test ENTSO-E's flows: both directions, nets of all borders, coarser resolutions, interconnectors in both zones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOUR, QUARTER = 3600, 900
 
 
 def one_way(border, way, readings, resolution="1h"):
-    """`readings`: {instant: MW over the border that way}."""
+    """Return rows of one direction of a border; `readings` is {time: MW in that direction}."""
     sign = 1.0 if way == INTO else -1.0
     rows = Rows()
     key = SeriesKey(border.zone, "interchange", "MW", resolution, counterparty=border.neighbour, link=way)
@@ -35,7 +35,7 @@ def gathered(*parts):
 
 
 def zone(name, into=100.0, out=30.0, at=NOON, resolution="1h", but=()):
-    """Both directions of all borders of a zone, `but` some neighbours."""
+    """Return both directions of all borders of a zone, except those with the neighbours `but`."""
     return gathered(
         *(
             one_way(border, way, {at: value}, resolution)
@@ -73,7 +73,7 @@ def test_every_border_of_a_zone_is_needed_for_its_net(name):
 
 
 def test_a_zone_has_no_net_of_the_time_when_a_border_was_not_known(monkeypatch):
-    """The Baltic states exchanged power with Russia before 2025-02-09, which no border of theirs counts."""
+    """Leave out nets before `NET_SINCE`: the Baltic states' borders lack the exchange with Russia until 2025-02-09."""
     monkeypatch.setitem(NET_SINCE, "ES", NOON)
     rows = FLOWS.combine(gathered(zone("ES", at=NOON - HOUR), zone("ES")))
     assert [*net(rows)] == [(NOON, "1h")]
@@ -150,7 +150,7 @@ def test_a_cable_counts_from_its_first_tests_on():
     assert net(FLOWS.combine(zone("DK-1", at=before))) == {(before, "1h"): 420.0}
 
 
-# From bodies.
+# The following tests parse bodies.
 
 
 def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", end="2026-11-20T13:00Z"):
@@ -168,7 +168,7 @@ def flow(origin, target, values, resolution="PT60M", start="2026-11-20T12:00Z", 
 
 
 def days_of_flows(zone, silent, silent_days, days=20):
-    """A zone's borders, hourly, 75 MW each; one is silent from the third day on."""
+    """Return hourly imports of 75 MW net per border; the border `silent` lacks `silent_days` from the third day."""
     rows = Rows()
     for border in BORDERS[zone]:
         gone = range(2, 2 + silent_days) if border.neighbour == silent else ()
@@ -246,7 +246,7 @@ def test_a_border_published_under_a_control_area_is_the_zones():
     assert {(r.zone, r.counterparty) for r in rows} == {("BE", "DE-LU"), ("DE-LU", "BE")}
     for ukraine in ("10Y1001C--000182", "10Y1001C--00003F"):
         assert {r.counterparty for r in read(flow(ukraine, EIC["PL"], [300]))} == {"Ukraine"}
-    with pytest.raises(FeedChanged):  # Amprion is only a part of Germany's border with the Netherlands
+    with pytest.raises(FeedChanged):  # Amprion covers only a part of Germany's border with the Netherlands
         read(flow("10YDE-RWENET---I", EIC["NL"], [900]))
 
 

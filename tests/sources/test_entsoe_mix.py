@@ -1,4 +1,4 @@
-"""The twelve traps of A75, each by name, and the File Library's monthly file of the same readings."""
+"""Test the twelve traps of A75, each by name, and the File Library's monthly file of the same values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUARTERS = [instant("2026-11-19T23:00Z") + 900 * i for i in range(4)]
 
 
 def generation(kind, points, *, consumed=False, zone="DE-LU", curve="A03", span=(START, END), resolution="PT15M"):
-    """A TimeSeries of one production type; `points`: {position: MW}, or a list of all values."""
+    """Return a TimeSeries of one production type; `points` is {position: MW}, or a list of all values."""
     side = "out" if consumed else "in"
     return series(
         period(*span, resolution, points, "quantity"),
@@ -39,7 +39,7 @@ def read(*parts, zone="DE-LU"):
 
 
 def values(rows, fuel):
-    """Values of the mix of a fuel by interval start."""
+    """Return the mix's values of a fuel by interval start."""
     return {row.ts: row.value for row in rows if row.fuel == fuel}
 
 

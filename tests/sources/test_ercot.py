@@ -1,4 +1,4 @@
-"""ERCOT: listings that lead to zips, the pages of its keyed API, renamed columns, dashboards and their ties."""
+"""Test ERCOT: listings that lead to zips, pages of the keyed API, renamed columns, dashboards with their DC ties."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ RT_COLUMNS = (
 
 
 def read(feed, body, kind="rows"):
-    """The rows that a feed reads from bytes, or from what becomes JSON."""
+    """Return the rows that a feed reads from bytes, or from an object encoded as JSON."""
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     return feed.parse(body, Request(feed.id, "", kind=kind))
 
 
 def zipped(text: str) -> bytes:
-    """A zip of one CSV file."""
+    """Return a zip of one CSV file."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("cdr.00012331.csv", text)
@@ -41,7 +41,7 @@ def zipped(text: str) -> bytes:
 
 
 def day_ahead(day: date, hours: list[tuple[int, str]], columns: str = DA_COLUMNS, node: str = "HB_HUBAVG") -> bytes:
-    """A day-ahead report; `hours`: (hour ending, flag of the repeated hour)."""
+    """Return a day-ahead report; `hours` contains (hour ending, flag of the repeated hour)."""
     lines = [f"{day:%m/%d/%Y},{hour:02d}:00,{node}, {hour + len(flag) / 100:.2f},{flag}" for hour, flag in hours]
     return zipped("\n".join([columns, *lines]) + "\n")
 
@@ -87,7 +87,7 @@ def flows(ts: int, **ties: object) -> dict[str, object]:
 
 
 def test_a_tie_that_is_named_without_a_figure_leaves_no_net():
-    """Eagle Pass, which need not be named, too."""
+    """Check Eagle Pass as well, which the response may omit."""
     ties = {"dcE": 0, "dcN": -218, "dcL": 70, "dcR": 0}
     rows = read(TIES, {"data": [flows(T, **ties, dcS=-30), flows(T + 300, **ties, dcS=None), flows(T + 600, **ties)]})
     assert [(r.ts, r.value) for r in rows if r.counterparty is None] == [(T, 178.0), (T + 600, 148.0)]

@@ -1,6 +1,6 @@
-"""Mutated bodies of every feed: rows or a typed failure, within 2 s and 500 MB each.
+"""Parse mutated bodies of every feed: each gives rows or a typed failure, within 2 s and 500 MB.
 
-20,000 of them; 100,000 in a thorough run.
+There are 20,000 bodies, or 100,000 in a thorough run.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from warehouse.market.clock import LAST_INSTANT
 pytestmark = pytest.mark.slow
 
 SECONDS = 2
-"""Of CPU time."""
+"""The limit of CPU time per body."""
 MEGABYTES = 500
 BODIES, MOST_BODIES = 20_000, 100_000
-"""Over all feeds; the latter in a thorough run."""
+"""The number of bodies over all feeds, normally and in a thorough run."""
 PLACES = 80
-"""Of a body, at which a number is replaced."""
+"""The number of places in a body at which a number is replaced."""
 
 TOKENS = [
     b"",
@@ -66,22 +66,22 @@ TOKENS = [
     b"1969-12-31",
     b"9999-12-31T23:59:59Z",
     b"-0.0",
-    b"9" * 5000,  # more digits than int() takes
+    b"9" * 5000,  # more digits than int() accepts
     b"[" * 3000,
     b"<a>" * 3000,
     "٣".encode(),
     "８８".encode("utf-16"),
 ]
 EDIT = 5
-"""Bytes of one edit: what to do, where (two bytes, in 65536ths of the body), over how many bytes, which token."""
+"""The bytes of an edit: operation, position (two bytes, in 65536ths of the body), length, token."""
 
 
 class Hang(BaseException):
-    """A parser takes too long. A BaseException, so that no parser catches it."""
+    """A parser takes too long. This is a BaseException, so that no parser catches it."""
 
 
 def mutated(body: bytes, edits: bytes) -> bytes:
-    """The body with bytes replaced, inserted, deleted, repeated, or swapped with what follows."""
+    """Return the body with bytes replaced, inserted, deleted, repeated, or swapped with what follows."""
     for i in range(0, len(edits) - EDIT + 1, EDIT):
         what, high, low, length, which = edits[i : i + EDIT]
         at, length = (high * 256 + low) * len(body) // 65536, length // 3
@@ -93,7 +93,7 @@ def mutated(body: bytes, edits: bytes) -> bytes:
 
 
 def inside(body: bytes, edits: bytes) -> bytes:
-    """The same, inside the members of a zip: a broken zip is refused before its members are read."""
+    """Apply `edits` inside the members of a zip, since a broken zip is rejected before its members are read."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(body)) as old, zipfile.ZipFile(out, "w") as new:
         for entry in old.infolist():
@@ -102,9 +102,9 @@ def inside(body: bytes, edits: bytes) -> bytes:
 
 
 def drawn(name: str, count: int) -> Iterator[bytes]:
-    """One to five edits at a time, the same for a name each time; of two edits about one has a token of ours.
+    """Yield one to five edits at a time, always the same for a name; about half of them use an entry of TOKENS.
 
-    Plain chance: what Hypothesis does around an example takes twice as long as to parse it.
+    Plain random choice is enough: Hypothesis would take twice as long per example as the parser.
     """
     chance = random.Random(name)
     for _ in range(count):
@@ -117,7 +117,7 @@ def drawn(name: str, count: int) -> Iterator[bytes]:
 
 @pytest.fixture(autouse=True)
 def _clock() -> Iterator[None]:
-    """A parser that takes too long is interrupted; `check` sets the time anew for each body."""
+    """Interrupt a parser that takes too long; `check` resets the timer for each body."""
 
     def hang(signum: int, frame: FrameType | None) -> None:
         raise Hang(f"over {SECONDS} s")
@@ -129,7 +129,7 @@ def _clock() -> Iterator[None]:
 
 
 def check(sample: Any, body: bytes) -> None:
-    """Parses one body: rows or a FeedError, within the limits."""
+    """Parse a body, and check that it gives rows or a FeedError within the limits."""
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         rows = sample.parse(body)
@@ -144,13 +144,13 @@ def check(sample: Any, body: bytes) -> None:
 
 
 def attempt(sample: Any, edits: bytes) -> None:
-    """Parses the sample's body with these edits."""
+    """Parse the sample's body with these edits."""
     mutate = inside if sample.body[:2] == b"PK" and edits[-1] % 4 else mutated
     check(sample, mutate(sample.body, edits))
 
 
 def fuzz(sample: Any, count: int) -> None:
-    """Parses this many mutated bodies of one feed."""
+    """Parse `count` mutated bodies of a feed."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for edits in drawn(sample.name, count):
         try:
@@ -163,7 +163,7 @@ def fuzz(sample: Any, count: int) -> None:
 
 
 def test_numbers_of_thousands_of_digits_fail_by_type(own: Any) -> None:
-    """Python refuses to read more than 4,300 digits with a ValueError of its own."""
+    """Check that a parser translates Python's own ValueError for numbers above 4,300 digits."""
     huge, numbers = b"9" * 5000, list(re.finditer(rb"\d+", own.body))
     for digits in numbers[:: -(-len(numbers) // PLACES)]:
         if own.body[:2] != b"PK":

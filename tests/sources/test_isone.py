@@ -1,4 +1,4 @@
-"""New England: objects or lists, offsets in the stamps, reports with a trailer, and a net only with all ties."""
+"""Test New England: objects or lists, offsets in the stamps, reports with a trailer, nets only with all ties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MISO: daily files after a preamble, large live answers, load live and in a workbook, its interchange."""
+"""Test MISO: daily files after a preamble, large live responses, live load and the workbook's load, interchange."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LMP_RT, LMP_RT_DAILY, LMP_DA, LOAD, LOAD_DAILY, NSI = (
 
 
 def read(feed, body):
-    """The rows that a feed reads from bytes, a text, or what becomes JSON."""
+    """Return the rows that a feed reads from bytes, a text, or an object encoded as JSON."""
     body = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
     return feed.parse(body, Request(feed.id, ""))
 
@@ -133,7 +133,7 @@ HEADER = ["Market Day", None, "HourEnding", None, "MISO MTLF (MWh)", None, None,
 
 
 def test_a_workbook_of_merged_cells_gives_the_actual_hours_of_standard_time():
-    """As since April 2026: blank columns between, a day in the first of its hours alone."""
+    """Read the layout since April 2026, with blank columns and the day only in its first hour."""
     actual = [
         ["03/09/2025" if h == 1 else None, None, h, None, 1, None, None, None, 59_000.25 + h] for h in range(1, 25)
     ]

@@ -1,4 +1,4 @@
-"""NESO: half hours matched by their end, actual values only, and refusals by type."""
+"""Test NESO: half hours matched by their end, only actual values, and rejections by type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no feed takes for a reading: what is ahead of the clock, another hub's price, a blank, an outage's words."""
+"""Check that no feed reads an actual value from a future row, another hub's price, a blank or an outage's text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KNOWN_AHEAD = {
     "rte.market_price",
     "spp.lmp_da",
 }
-"""Auctions and plans; every other feed measures, or forecasts."""
+"""The feeds of auctions and plans; all other feeds publish measurements or forecasts."""
 
 
 def test_nothing_is_measured_that_begins_a_quarter_of_an_hour_after_the_answer(small_samples: list[Sample]) -> None:
@@ -70,7 +70,7 @@ PICKING = {
     "spp.lmp_rt",
     "spp.lmp_rt_daily",
 }
-"""The feeds whose answers name many hubs, of which one is ours."""
+"""The feeds whose responses contain many hubs, one of them covered by this service."""
 
 
 def test_an_answer_with_prices_but_none_of_our_hub_is_a_changed_feed(small_samples: list[Sample]) -> None:
@@ -100,8 +100,8 @@ NO_BLANK = {
     "omie.price",
     "pse.price",
 }
-"""XML and a workbook, where there is no element and no cell without a value; rows whose values do not stand in the body
-as they are, or stand there twice.
+"""Formats that cannot leave a value blank (XML and a workbook), and rows whose values are converted or repeated in the
+body.
 """
 
 
@@ -117,7 +117,7 @@ def test_a_blank_value_costs_itself_and_the_sums_that_need_it(small_samples: lis
 
 
 def _blanked(own: Sample) -> Iterator[bytes]:
-    """The body without one of its values, in each way that its format may leave it out."""
+    """Yield the body without one of its values, in each way that its format allows."""
     if own.feed.id in NO_BLANK:
         return
     texts = _texts(own.body)
@@ -132,7 +132,7 @@ def _blanked(own: Sample) -> Iterator[bytes]:
 
 
 def _texts(body: bytes) -> list[bytes]:
-    """The body itself, or every file of a zip."""
+    """Return the body, or every file of a zip."""
     return [content for _, content in unzipped(body)] if is_zip(body) else [body]
 
 

@@ -1,4 +1,4 @@
-"""New York: the repeated hour by order, sums of all their parts, no advisory prices, no stray readings."""
+"""Test New York: the repeated hour by order, sums of all their parts, no advisory prices, no stray values."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def net(rows):
 
 
 def at(text):
-    """The instant of a New York stamp with its offset: `2025-11-02T01:00-04:00`."""
+    """Return the time of a New York stamp with its offset, such as `2025-11-02T01:00-04:00`."""
     return instant(text)
 
 
 def lbmp(stamps, name="N.Y.C."):
-    """A price file: one price per stamp, growing by one; another zone beside ours."""
+    """Return a price file with one price per stamp, which grows by one, and a row of another zone beside it."""
     lines = [
         f"{stamp},CAPITL,61757,1.00,0.10,0.00\n{stamp},{name},61761,{10 + i}.50,1.00,-2.00"
         for i, stamp in enumerate(stamps)
@@ -43,7 +43,7 @@ def lbmp(stamps, name="N.Y.C."):
 
 
 def clock_stamps(first, count, step, tz="America/New_York"):
-    """Wall-clock stamps of `count` instants, as New York prints them."""
+    """Return wall-clock stamps of `count` intervals, as New York prints them."""
     moments = (datetime.fromtimestamp(first + i * step, ZoneInfo(tz)) for i in range(count))
     return [f"{moment:%m/%d/%Y %H:%M}" for moment in moments]
 
@@ -76,7 +76,7 @@ def test_a_repeated_hour_out_of_order_is_dropped_and_counted():
 @pytest.mark.parametrize(
     ("ends", "kept"),
     [
-        (["14:30", "14:35", "14:40", "14:45", "15:00", "15:15"], 3),  # 14:45 may be either: it counts as advisory
+        (["14:30", "14:35", "14:40", "14:45", "15:00", "15:15"], 3),  # 14:45 may be either, so it counts as advisory
         (["14:30", "14:35", "14:45", "15:00"], 2),
         (["14:35", "14:40"], 2),
         (["00:05", "00:15", "00:30"], 1),
@@ -89,7 +89,7 @@ def test_advisory_quarter_hours_of_a_running_day_are_no_prices(ends, kept):
 
 
 def test_until_2005_city_and_island_are_one_part_of_the_sum():
-    """As the load files of 2001 to January 2005 name them, also in a file that begins so and ends otherwise."""
+    """Read the names of the load files from 2001 to January 2005, also in a file that changes to the new names."""
     before = [zone for zone in LOAD_ZONES if zone not in ("N.Y.C.", "LONGIL")] + ["N.Y.C._LONGIL"]
     rows = read(LOAD, pal(["01/15/2004 00:00:00"], before))
     assert net(rows) == {at("2004-01-15T00:00-05:00"): sum(100.25 + i for i in range(10))}
@@ -113,7 +113,7 @@ def test_the_load_file_says_which_pass_a_stamp_is_in():
 
 
 def test_the_wall_clock_decides_where_the_column_of_clocks_is_wrong():
-    """As on 2005-04-03 and 2005-10-30: the column turns at seven, hours after the clock."""
+    """Check 2005-04-03 and 2005-10-30, when the column changes at seven, hours after the clock."""
     late = "04/03/2005 06:00:00"
     spring = pal(["04/03/2005 01:55:00", "04/03/2005 03:00:00", late])
     spring += pal(["04/03/2005 07:00:00"], clock="EDT").split("\n", 1)[1]

@@ -1,4 +1,4 @@
-"""OMIE: the highest version of a day counts, whichever of them is withdrawn."""
+"""Test OMIE: the highest version of a day counts, whichever versions are withdrawn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def served(price: float) -> bytes:
 
 @pytest.mark.parametrize("published", [(1,), (2,), (3,), (1, 2), (2, 3), (3, 4, 5)])
 def test_the_highest_version_is_read_whichever_are_withdrawn(published):
-    """A run follows each response before it sends the next request, and of two responses the later stays."""
+    """Follow each response before the next request, as a run does; the later of two responses is kept."""
     queue, prices, asked = PRICE.requests([DAY], 0), [], []
     while queue:
         request = queue.pop(0)

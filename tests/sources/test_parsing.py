@@ -1,4 +1,4 @@
-"""What all parsers share: numbers in texts, whole zips, CSV by Arrow, sums of parts that come and go."""
+"""Test what all parsers share: numbers in texts, complete zips, CSV by Arrow, sums of parts that come and go."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def body(request: pytest.FixtureRequest) -> bytes:
 
 
 def spoilt(body: bytes, signature: bytes, offset: int) -> bytes:
-    """The checksum of the second file's header in one of the two places made another one."""
+    """Return the zip with a changed checksum of the second file, in the header given by `signature` and `offset`."""
     at = body.rindex(signature) + offset
     return body[:at] + bytes([body[at] ^ 255]) + body[at + 1 :]
 
@@ -142,7 +142,7 @@ def test_what_is_no_figure_is_named() -> None:
 
 @pytest.mark.slow
 def test_no_signal_is_lost_while_it_reads() -> None:
-    """Arrow's own handling loses 10 to 18 of these, and a cancelled run went on to its end."""
+    """Check that signals reach a run; Arrow's own handling lost 10 to 18 of these, so a cancelled run continued."""
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False, timeout=120)
     assert (done.stdout, done.stderr) == ("0\n", "")
 
@@ -155,7 +155,7 @@ PARTS = st.lists(st.tuples(READINGS, st.integers(0, 8)), max_size=4).map(
 
 
 def defined(parts: list[Part]) -> dict[int, float]:
-    """The sum of every instant at which each part that is needed by then is stated, with one value."""
+    """Return the sum at every time for which each part that is needed by then has exactly one value."""
     sums = {}
     for ts in {ts for part in parts for ts in part.ts}:
         stated = [{value for at, value in zip(*part[:2], strict=True) if at == ts} for part in parts]

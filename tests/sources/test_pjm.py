@@ -1,4 +1,4 @@
-"""PJM: pages against totalRows, stray seconds, verified and unverified prices, ranges whose end is included."""
+"""Test PJM: pages against totalRows, stray seconds, verified and unverified prices, ranges that include their end."""
 
 from __future__ import annotations
 

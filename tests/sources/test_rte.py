@@ -1,4 +1,4 @@
-"""RTE: records of France and their mix, two data sets with different columns, and market prices below `liste`."""
+"""Test RTE: records of France and their mix, two data sets with different columns, market prices below `liste`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def body(*records, step=900):
 
 
 def mix(content: bytes) -> dict[str | None, float]:
-    """The mix of the first interval."""
+    """Return the mix of the first interval."""
     return {row.fuel: row.value for row in rows(content) if row.metric == "mix" and row.ts == T}
 
 
@@ -89,7 +89,7 @@ def test_half_a_sum_is_no_row():
 
 
 def test_a_response_without_the_parts_of_wind_has_no_wind_and_no_estimate():
-    """In the real-time set until late in 2022 as "ND", in the consolidated one because it lacks the columns."""
+    """Read both forms: "ND" in the real-time set until late 2022, and a consolidated set without the columns."""
     texts = dict.fromkeys(("eolien_terrestre", "eolien_offshore", "stockage_batterie", "destockage_batterie"), "ND")
     old = mix(body(ALL | texts, ALL | texts))
     assert not {"wind", "wind_onshore", "wind_offshore", "battery"} & old.keys()
@@ -123,7 +123,7 @@ def test_half_hours_are_told_from_quarter_hours_by_the_whole_mix():
 
 @pytest.mark.parametrize(("age", "dataset"), [(0, REAL_TIME), (300, CONSOLIDATED)])
 def test_each_data_set_is_asked_for_the_columns_that_it_has(age, dataset, monkeypatch):
-    """A `select` of a column that a data set lacks is refused, and demand would be lost with the mix."""
+    """Select only existing columns, since the publisher rejects any other and demand would be lost with the mix."""
     monkeypatch.setenv("EMDS_NOW", str(NOON))
     day = MarketDay(date(2026, 11, 20) - timedelta(days=age), "Europe/Paris")
     (request,) = (ECO2MIX if dataset == REAL_TIME else OLDER).requests([day], NOON)
@@ -179,7 +179,7 @@ def test_a_day_that_has_moved_is_requested_from_the_consolidated_set():
 
 
 def test_every_day_is_requested_from_the_consolidated_set_when_it_is_there():
-    """A scheduled run begins where the real-time feed ends, so that no day is left out."""
+    """Check that a scheduled run begins where the real-time feed ends, so that it requests every day."""
     assert OLDER.newest_offset == -ECO2MIX.reach_days
     assert OLDER.revised_days > ECO2MIX.reach_days
     assert OLDER.rank < ECO2MIX.rank

@@ -1,4 +1,4 @@
-"""SPP: columns and dates in any spelling, the eastern area only, no running hours, names in the repeated hour."""
+"""Test SPP: columns and dates in any spelling, the eastern area only, no current hours, names in the repeated hour."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_running_hour_of_the_load_file_is_left_out():
 
 
 def test_the_chart_leaves_its_broken_first_hour_to_the_hourly_file():
-    """Rows of half an hour would hide the hourly mean, and with it the value of a day ago."""
+    """Leave out half an hour of rows, which would hide the hourly mean and the value of a day ago."""
     ends = [f"x,11/20/2026 {h}:{m:02}:00,30000,,30012.5,," for h in (14, 13) for m in range(0, 60, 5)][1:]
     rows = read(LOAD, sheet("Interval,GMTIntervalEnd,STLF,MTLF,Actual Load,STWF,MTWF", *ends))
     assert min(r.ts for r in rows) == instant("2026-11-20T13:00Z")

@@ -1,4 +1,4 @@
-"""Spellings of time and clocks, on their own: what each reads, what it refuses, and how days are cut into requests."""
+"""Test the readers of times and clocks: the spellings they accept and reject, and how days are cut into requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small bodies of every feed with a digit of a year or a month changed: no row far from the requested days is kept."""
+"""Change a digit of a year or month in small bodies of every feed: no row far from the requested days is kept."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MONTH = re.compile(rb"(?<=[-/.])\d\d(?=[-/.])|(?<=20\d\d)\d\d(?=\d\d)|(?<![\d.])
 
 
 def mutations(body: bytes, digits: bytes, most: int) -> Iterator[bytes]:
-    """The body with one of its first and last years and months changed in one digit, and with all years changed."""
+    """Yield the body with one digit of its first or last years or months changed, and with all years changed."""
     for pattern, width in ((YEAR, 4), (MONTH, 2)):
         spots = [match.start() for match in pattern.finditer(body)]
         for spot in (*spots[:most], *spots[most:][-most:]):
@@ -44,7 +44,7 @@ def mutations(body: bytes, digits: bytes, most: int) -> Iterator[bytes]:
 
 
 def mutated(sample: Sample, digits: bytes, most: int) -> Iterator[bytes]:
-    """The same inside the members of a zip."""
+    """Yield the mutations of a body, or of each member if it is a zip."""
     if not sample.body.startswith(b"PK"):
         yield from mutations(sample.body, digits, most)
         return
@@ -61,7 +61,7 @@ def mutated(sample: Sample, digits: bytes, most: int) -> Iterator[bytes]:
 
 @dataclass
 class Answers:
-    """A session that gives one body."""
+    """A session that returns the same body for every request."""
 
     body: bytes
     at: int
@@ -72,7 +72,7 @@ class Answers:
 
 @dataclass
 class Store:
-    """Stands in for the store: collects the rows that a run would fold."""
+    """A substitute for the store that collects the rows that a run folds."""
 
     rows: Rows = field(default_factory=Rows)
 
@@ -97,7 +97,7 @@ def test_no_row_with_a_mutated_stamp_is_believed(
         )
         now = MarketDay(day, feed.tz).end + (180 * DAY if feed.yearly else 0)
         monkeypatch.setenv("EMDS_NOW", str(now))
-        # The same limits: one day past the publication time, and 35 days (400 of a yearly feed) around the day.
+        # The limits are one day after the publication time, and 35 days (400 for a yearly feed) around the day.
         margin = (400 if feed.yearly else 35) * DAY
         earliest = MarketDay(min(request.days), feed.tz).start - margin
         latest = min(

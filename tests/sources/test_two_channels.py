@@ -1,4 +1,4 @@
-"""ENTSO-E's two channels of one mix: half an interval of the first does not hide the whole one of the second."""
+"""Test ENTSO-E's two channels of a mix: a partial interval in one does not hide the complete one in the other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def response(hours: int, coal_hours: int) -> Rows:
 
 
 def served(folder: Folder) -> dict[int, tuple[str, float]]:
-    """Return feed and value of each served estimate, by hour."""
+    """Return the feed and value of each served estimate, by hour."""
     found = month_versions.read(folder, Month("carbon_estimate", "AT", "2026-06"))
     alive = found.take(found.superseded_at == -1)
     best: dict[int, tuple[str, float]] = {}
@@ -45,7 +45,7 @@ def served(folder: Folder) -> dict[int, tuple[str, float]]:
 
 
 def fold(folder: Folder, feed: str, rows: Rows, hours: int) -> None:
-    """Fold a response as a run does: what it refuses is withdrawn."""
+    """Fold a response as a run does, and withdraw what the response refuses."""
     spans = {pair: [Window(ts, ts + 1) for ts in sorted(stamps)] for pair, stamps in rows.refused.items()}
     folding.fold(folder, feed, rows, spans, RANKS, START + hours * HOUR, "live")
 
