@@ -1,4 +1,4 @@
-"""The repository's own pages: generated ones equal the code, links lead somewhere, commands named in them exist."""
+"""Check the repository's pages: generated pages equal the code, links work, and named commands exist."""
 
 from __future__ import annotations
 

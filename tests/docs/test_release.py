@@ -1,4 +1,4 @@
-"""One version everywhere; both wheels, in an environment of their own and outside the clone, hold all that runs."""
+"""Check that one version is used everywhere, and that both wheels contain all that runs in a separate environment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_place_that_cannot_read_the_version_has_it() -> None:
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both wheels, built from a copy of the tracked files: a build leaves its own behind."""
+    """Build both wheels from a copy of the tracked files, since a build leaves files behind; return their folder."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheels")
     for name in tracked():
         (source / name).parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with both wheels; what they depend on is found in this one."""
+    """Return the programs of an environment with both wheels, which finds dependencies in this environment."""
     place = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True, timeout=120)
     pip = [
@@ -67,7 +67,7 @@ def programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-index",
     ]
     subprocess.run([*pip, *wheels.iterdir()], check=True, timeout=120)
-    # A path in a .pth file is searched, but .pth files in it are not read: the clone's own install stays unseen.
+    # Python does not read .pth files in a path from a .pth file, so the clone's own installation stays hidden.
     (next((place / "lib").iterdir()) / "site-packages" / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     return place / "bin"
 
@@ -129,7 +129,7 @@ def test_the_service_starts_outside_the_clone(programs: Path, tmp_path: Path) ->
         assert "<script" in get("/")
         assert "ENTSO-E" in get("/docs/feeds")
         assert "tariffs:" in get("/docs/examples/evcc.yaml")
-    # Dagster's home and definitions, as `emds up` loads them.
+    # The next lines load Dagster's home and definitions, as `emds up` does.
     load = "import orchestration.definitions as d; print(len(list(d.build().resolve_all_asset_specs())))"
     assert int(say(f"{programs}/python", "-c", load)) > 50
     home = (

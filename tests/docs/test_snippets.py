@@ -1,4 +1,4 @@
-"""Every command and snippet of README and docs is run by a test, names what exists, or says what it needs."""
+"""Check that every command and snippet of README and docs is run by a test, names what exists, or states its needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RUN_BY = {
     "docs/sql.md": "tests/assets/test_sql_page.py",
     "docs/webhooks.md": "tests/api/test_readme.py",
 }
-"""Which test runs a page's blocks; a block that none can run says `needs` and what."""
+"""The test that runs the blocks of each page; a block that no test can run states `needs` and the requirement."""
 _BLOCK = re.compile(r"^```(sh|console|python|sql|r)( needs .+)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -41,7 +41,7 @@ def test_a_test_runs_each_block_or_it_says_what_it_needs(page: str) -> None:
 
 
 def commands() -> list[tuple[str, list[str]]]:
-    """Every command line of emds and of Python's modules in the pages, in blocks and within sentences."""
+    """Return every command line of emds and of Python's modules in the pages, in blocks and within sentences."""
     found = []
     for page in PAGES:
         text = re.sub(r"\s*\n\s*(?=\S)", " ", (ROOT / page).read_text())

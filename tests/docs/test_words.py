@@ -1,4 +1,4 @@
-"""Texts for readers and agents, and docstrings, use the field's words and have few long sentences.
+"""Check that texts for readers and agents, and docstrings, use the field's words and have few long sentences.
 
 `COVERED` is the only list of these texts.
 """
@@ -112,7 +112,7 @@ COVERED: Mapping[str, tuple[Callable[[], Texts], int]] = {
     "raised": (_raised, 0),
     "docstrings": (_docstrings, 2),
 }
-"""What is read, and how many sentences of it have more than 30 words: a new one needs a shorter one elsewhere."""
+"""The texts that are read, and how many of their sentences have more than 30 words; a new one must replace another."""
 
 
 @pytest.mark.parametrize("name", COVERED)

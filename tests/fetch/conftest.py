@@ -1,4 +1,4 @@
-"""Shared by the tests of fetching: recorded answers beside the project, sessions over scripts, hosts on loopback."""
+"""Provide the fixtures of fetching: recorded responses, sessions over scripts, and hosts on loopback."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from warehouse.market.feeds import Source
 
 @pytest.fixture(scope="session")
 def recordings() -> Path:
-    """The folder of recorded answers beside the project.
-
-    Tests that need it are skipped where it is missing.
-    """
+    """Return the folder of recorded responses beside the project; skip the test if the folder is missing."""
     shared = Path(os.environ.get("EMDS_SHARED") or Path(__file__).resolve().parents[2] / "../shared")
     folder = shared / "recordings"
     if not (folder / "MANIFEST.json").exists():
@@ -32,13 +29,13 @@ def recordings() -> Path:
 
 @pytest.fixture
 def clock() -> Clock:
-    """The clock of `live`."""
+    """Return the clock of `live`."""
     return Clock()
 
 
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
-    """Makes a live session over a script, on the clock of the test."""
+    """Return a function that creates a live session over a script, on the clock of the test."""
 
     def make(script: Script, environ: Mapping[str, str] = ENVIRON, terms: Source | None = None) -> Session:
         monkeypatch.setattr(session_module, "source", lambda code: terms or example())
@@ -51,7 +48,7 @@ def live(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Live:
 
 @pytest.fixture
 def example_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The source of `stand_in_host` is the only one, and no proxy is set."""
+    """Make the source of `stand_in_host` the only one, and unset proxies."""
     for module in (https, session_module):
         monkeypatch.setattr(module, "source", lambda code: stand_in_host.SOURCE)
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
@@ -60,7 +57,7 @@ def example_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def publisher() -> Iterator[Callable[..., stand_in_host.Publisher]]:
-    """Starts stand-ins and ends them."""
+    """Yield a function that starts stand-in hosts; close them after the test."""
     running: list[stand_in_host.Publisher] = []
 
     def start(script: stand_in_host.Script, context: ssl.SSLContext | None = None) -> stand_in_host.Publisher:

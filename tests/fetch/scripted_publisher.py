@@ -1,4 +1,4 @@
-"""A publisher whose replies are written down, a clock that moves only by sleep, and requests with and without a key."""
+"""Script a publisher's replies, a clock that moves only by sleep, and requests with and without a key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GOOD = Reply(200, {}, b"rows")
 
 
 def example(per_minute: float = 60_000, interval: float = 0.0) -> Source:
-    """A source of one host, by default at a pace that holds up nobody."""
+    """Return a source with one host, by default with a rate limit that delays no request."""
     return Source("example", "Example", "", (HOST,), per_minute, "", "", "", "yes", (), min_interval_s=interval)
 
 
@@ -41,7 +41,7 @@ class Clock:
 
 @dataclass
 class Script:
-    """A transport that gives its replies in turn and repeats the last; a reply that is an error is raised."""
+    """A transport that returns its replies in turn and repeats the last; it raises a reply that is an error."""
 
     replies: list[Reply | FeedError]
     calls: list[tuple[Request, Credentials]] = field(default_factory=list)
@@ -59,4 +59,4 @@ class Script:
 
 
 Live = Callable[..., Session]
-"""Makes a live session over a script."""
+"""A function that creates a live session over a script."""

@@ -1,4 +1,4 @@
-"""A stand-in host on loopback that answers by a script, and the live transport to it."""
+"""Serve scripted responses from a stand-in host on loopback, and connect the live transport to it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Script = Callable[[BaseHTTPRequestHandler], None]
 
 
 class StandIn(BaseHTTPRequestHandler):
-    """Answers as the test's script says."""
+    """A handler that responds as the test's script specifies."""
 
     script: ClassVar[Script]
     received: ClassVar[list[BaseHTTPRequestHandler]]
@@ -57,11 +57,11 @@ class StandIn(BaseHTTPRequestHandler):
     do_POST = do_PUT = do_HEAD = do_GET
 
     def log_message(self, format: str, *args: object) -> None:
-        """No log."""
+        """Log nothing."""
 
 
 class Publisher:
-    """One stand-in host: where it listens, and the requests it received."""
+    """A stand-in host with its URL and the requests that it received."""
 
     def __init__(self, script: Script, context: ssl.SSLContext | None = None) -> None:
         self.received: list[BaseHTTPRequestHandler] = []
@@ -81,7 +81,7 @@ class Publisher:
 
 
 def replies(status: int, body: bytes = b"", **headers: str) -> Script:
-    """Answers each request alike; `_` in names of headers stands for `-`."""
+    """Return a script with the same response to every request; `_` in header names stands for `-`."""
 
     def script(handler: BaseHTTPRequestHandler) -> None:
         handler.send_response(status)
@@ -94,12 +94,12 @@ def replies(status: int, body: bytes = b"", **headers: str) -> Script:
 
 
 def transport(publisher: Publisher, **more: str) -> Live:
-    """The live transport, led to a stand-in of HOST."""
+    """Return the live transport, directed to a stand-in of HOST."""
     return Live("ops@example.org", LIMITS, {HOST: publisher.base, **more})
 
 
 def reason(live: Live, request: Request = REQUEST, error: type[FeedError] = FeedUnavailable) -> str:
-    """Why a request with a secret fails; neither the failure nor its context shows the secret."""
+    """Return why a request with a secret fails; neither the error nor its context shows the secret."""
     with pytest.raises(error) as caught:
         live(request, Credentials((("key", SECRET),)))
     assert SECRET not in "".join(traceback.format_exception(caught.value))

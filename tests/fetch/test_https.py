@@ -1,4 +1,4 @@
-"""The live transport: hosts that refuse, hang, drip or lie about TLS; whole and bounded bodies; redirects; secrets."""
+"""Test the live transport: faulty hosts and TLS, complete and limited bodies, redirects, secrets."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_silent_host_is_given_up(publisher: Callable[..., Publisher]) -> None:
 
 
 def test_header_bytes_that_drip_are_given_up_at_the_deadline(publisher: Callable[..., Publisher]) -> None:
-    """Each byte comes before the time-out of a read: only a deadline over the whole exchange ends this."""
+    """Send each byte before the read time-out, so that only the deadline for the whole exchange applies."""
     done = threading.Event()
 
     def drip(handler: BaseHTTPRequestHandler) -> None:

@@ -1,4 +1,4 @@
-"""Recorded answers are looked up by feed, zone, day and address; each can be requested again."""
+"""Test recorded responses: they are found by feed, zone, day and URL, and each can be requested again."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_manifest_that_is_none_is_typed(tmp_path: Path, manifest: str) -> None
 
 
 def test_every_recording_gives_the_rows_that_its_manifest_expects(request: pytest.FixtureRequest) -> None:
-    """Rows of forecasts, of the mix and of carbon intensity count if some are expected."""
+    """Compare all rows; those of forecasts, the mix and carbon intensity count only if some are expected."""
     folder: Path = request.getfixturevalue("recordings")
     entries = [e for e in json.loads((folder / "MANIFEST.json").read_bytes()) if e.get("expected") and e.get("feed")]
     assert entries

@@ -1,4 +1,4 @@
-"""The session's credentials: put where they belong, never shown, and ERCOT's token bought with a password."""
+"""Test the session's credentials: their places in requests, their secrecy, and ERCOT's token for a password."""
 
 from __future__ import annotations
 

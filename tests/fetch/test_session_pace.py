@@ -1,4 +1,4 @@
-"""The session's pace: turns and rests that all processes of a machine share, hosts that refuse bursts or are dead."""
+"""Test rate limits and pauses that all processes of a machine share, and hosts that reject bursts or are down."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from warehouse.market.feeds import Request
 
 @dataclass
 class Nemweb:
-    """A host that refuses with 403 what exceeds `most` requests in `window` seconds, as NEMWEB does."""
+    """A host that rejects more than `most` requests in `window` seconds with 403, as NEMWEB does."""
 
     clock: Clock
     most: int
@@ -109,7 +109,7 @@ print(*given)
 
 
 def test_processes_share_one_pace(tmp_path: Path) -> None:
-    """Three processes whose clock stands still: each turn is given once, a second apart."""
+    """Run three processes with stopped clocks: each rate-limit slot is given once, a second apart."""
     started = [
         subprocess.Popen([sys.executable, "-c", ASK, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True)
         for _ in range(3)

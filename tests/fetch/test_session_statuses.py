@@ -1,4 +1,4 @@
-"""The session towards publishers: an answer's question and time, the type of each status, and attempts after pauses."""
+"""Test sessions with publishers: the request and time of a response, error types by status, attempts after pauses."""
 
 from __future__ import annotations
 

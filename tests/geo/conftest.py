@@ -1,4 +1,4 @@
-"""The folder with the collections that the tables were taken from, where it exists."""
+"""Provide the folder with the collections behind the tables; skip the test if the folder is missing."""
 
 from __future__ import annotations
 

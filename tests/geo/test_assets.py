@@ -1,4 +1,4 @@
-"""The layers as Dagster assets: what is declared, what a run publishes, and that a damaged layer is not published."""
+"""Test the layers as Dagster assets: their declarations, what a run publishes, and that damaged layers stay out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables against the collections they were taken from: every difference has a written reason."""
+"""Compare the tables with the collections they were taken from: every difference has a written reason."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def features(path: Path) -> dict[str, dict[str, object]]:
 
 
 def test_every_plant_outside_the_us_is_there_and_differs_only_by_a_mend(shared_geo: Path) -> None:
-    """The US plants come from a later form."""
+    """Leave out the US plants, which come from a later form."""
     source = {name: f for name, f in features(shared_geo / "plants.geojson").items() if not name.startswith("eia-")}
     kept = {p.id: p for p in table_rows.plants() if not p.id.startswith("eia-")}
     mends = {(m.id, m.field) for m in table_rows.mends() if not m.id.startswith("eia-")}

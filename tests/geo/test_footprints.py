@@ -1,4 +1,4 @@
-"""Zones from publishers' polygons: cutting, cleaning, simplifying as a coverage, on small made-up countries."""
+"""Test zones from publishers' polygons on small invented countries: cuts, cleaning, simplification as a coverage."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_parts_are_kept_and_dropped_by_boxes() -> None:
 
 
 def test_a_cut_by_another_file_leaves_no_sliver() -> None:
-    # The other file's coast lies a hair off: what it does not cover along the coast is no part of the zone.
+    # The other file's coast differs by a hair: the strip that it leaves along the coast does not belong to the zone.
     south = shapely.union_all([box(0.001, 0, 4, 2)])
     cut = Footprint("X", "countries", ("Land",), without=("italy", ("South",)))
     shape = footprints._footprint(
@@ -93,7 +93,7 @@ def test_overlapping_inputs_give_each_face_one_owner() -> None:
 
 
 def test_zones_share_out_the_whole_of_their_country() -> None:
-    """A strip of coast goes to the zone behind it, one that no cut covers to the zone beside it; islands stay out."""
+    """Give a coastal strip to the zone behind it, or without a cut to the zone beside it, and leave islands out."""
     country = [shapely.MultiPolygon([box(0, 0, 4, 4), box(30, 30, 31, 31)])]
     south = shapely.union(box(0, 0, 4, 1.95), box(0, 1.95, 0.004, 4))
     north = shapely.union(box(0, 2, 3.99, 4), box(0, 0, 0.004, 2))

@@ -1,4 +1,4 @@
-"""Ids agree across the project: each tie id of a publisher becomes the link of its line on the map."""
+"""Check that ids agree across the project: each publisher's tie id becomes the link of its line on the map."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_publishers_tie_is_the_line_that_its_flow_names(column: str) -> None:
 
 
 def links() -> dict[str, tuple[str, str]]:
-    """Every link that a flow of any feed can carry, with the two ends of its flow."""
+    """Return every link that a flow of any feed can carry, with both ends of the flow."""
     found = {tie.link: ("GB", tie.counterparty) for tie in elexon.TIES.values()}
     found |= {link: (origin, target) for origin, target, link in aemo.TIES.values()}
     found |= {border.link: (zone, border.neighbour) for zone, own in BORDERS.items() for border in own if border.link}

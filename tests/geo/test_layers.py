@@ -1,4 +1,4 @@
-"""The shipped layers: made from the tables as they are, the same features in all formats, published once."""
+"""Test the shipped layers: they match the tables, all formats have the same features, and each is published once."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_date_is_a_date_in_every_format(documents: dict[str, bytes], stem: str
     assert columns
     for name in ("fgb", "rows.fgb"):
         flat = geopandas.read_file(io.BytesIO(documents[f"geo/{stem}.{name}"])).set_index("id")
-        for column in columns:  # the format knows no date without a time
+        for column in columns:  # the format has no date without a time
             assert flat[column].dtype.kind == "M"
             days = flat[column].reindex([own["id"] for own in properties])
             assert [None if day is pd.NaT else str(day) for day in days] == [
@@ -145,7 +145,7 @@ SHIPPED_LAYERS = [(SPEC, layer) for layer in LAYERS] + [(EUROPE, "zones"), (EURO
 
 @pytest.mark.parametrize(("zone_set", "layer"), SHIPPED_LAYERS)
 def test_the_shipped_files_are_what_the_tables_give(zone_set: str, layer: str) -> None:
-    """Of compressed formats the content is compared: their bytes follow the version of zlib and GDAL."""
+    """Compare the content of compressed formats, because their bytes depend on the version of zlib and GDAL."""
     fresh = layers.documents(layer, zone_set)
     assert set(fresh) == set(geo_layers._names(layer, SHIPPED[zone_set])), "make layers"
     for name, body in fresh.items():

@@ -1,4 +1,4 @@
-"""geo_data/README.md agrees with the tables and the code: counts, files, commands, attribution."""
+"""Check geo_data/README.md against the tables and the code: counts, files, commands, attribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rebuild of the plants: Form 860M in its published layout, corrections, downloads."""
+"""Test the rebuild of the plants: Form 860M in its published layout, corrections, downloads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MONTHLY_HEADING = [
 
 
 def monthly(folder: Path, units: list[tuple[object, ...]], name: str = "december_generator2025.xlsx") -> Path:
-    """A workbook laid out as EIA-860M: two titles, a heading, units, a note."""
+    """Write a workbook laid out as EIA-860M, with two titles, a heading, units and a note."""
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = "Operating"

@@ -1,4 +1,4 @@
-"""The tables: typed reading, every check passes, and each check finds the error that it is for."""
+"""Test the tables: typed reading, no check fails, and each check finds its error."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_checks_find_lines_that_end_elsewhere() -> None:
     assert checks.line_ends([dataclasses.replace(outside, line="LINESTRING (2 43, 0 42)")], HIGH) == [
         "fr-ch-ac: ends in ES"
     ]
-    # A landing point may lie on the generalised shore; a drawn corridor has no such excuse.
+    # A landing point may be off the generalised shore, but a drawn corridor may not.
     shore = next(one for one in LINES if one.id == "gb-nl-britned")
     assert checks.line_ends([shore], HIGH) == []
     assert len(checks.line_ends([dataclasses.replace(shore, geometry_quality="schematic")], HIGH)) == 2
@@ -158,7 +158,7 @@ def test_checks_find_plants_in_the_wrong_place() -> None:
     offshore = plant(zone="GB", fuel="wind_offshore", lon=1.67, lat=55.97)
     assert checks.placed([offshore], HIGH, []) == []
     assert checks.placed([dataclasses.replace(offshore, lon=-15.0)], HIGH, []) != []
-    # At sea off GB, but on Dutch land.
+    # This point is at sea off GB, but on Dutch land.
     assert checks.placed([dataclasses.replace(offshore, lon=4.7, lat=52.4)], HIGH, []) != []
 
 
@@ -174,7 +174,7 @@ def test_checks_find_a_plant_listed_twice_but_not_eias_own_pairs() -> None:
     assert checks.duplicates([amer, beside]) == ["ppm-a and ppm-b: 2323.0 and 2323.0 MW at one place"]
     assert checks.duplicates([amer, dataclasses.replace(amer, id="ppm-b", lat=35.5)]) == []
     assert checks.duplicates([plant(id="eia-1"), plant(id="eia-2")]) == []
-    # Another fuel and 95 % of the MW within a kilometre: the same site twice, unless another list has both.
+    # Another fuel and 95% of the MW within a kilometre mean the same site twice, unless another list has both.
     other = dataclasses.replace(amer, id="ppm-c", fuel="oil", capacity_mw=2200.0, lat=35.218)
     assert len(checks.duplicates([amer, other])) == 1
     assert checks.duplicates([amer, dataclasses.replace(other, lat=35.235)]) == []
@@ -188,7 +188,7 @@ def counterpart(name: str | None, mw: float = 2323.0, why: str | None = None, zo
 def test_checks_find_what_another_list_has_otherwise() -> None:
     ours = [plant(id="ppm-a")]
     assert checks.other_lists(ours, [counterpart("ppm-a"), counterpart("ppm-a", 2200.0)]) == []
-    # A sum of two readings, half of a plant, another market, a plant that is missing, one whose row was dropped.
+    # The cases are a sum of two values, half of a plant, another market, a missing plant, and a dropped row.
     wrong = [
         counterpart("ppm-a", 1161.5),
         counterpart("ppm-a", 4646.0),

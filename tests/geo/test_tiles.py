@@ -1,4 +1,4 @@
-"""The vector tiles of the zones, read back with PMTiles' own reader and a decoder of Mapbox Vector Tiles."""
+"""Read the vector tiles of the zones back with PMTiles' own reader and a decoder of Mapbox Vector Tiles."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def body(detail: str) -> bytes:
 
 
 def decoded(tile: bytes) -> dict[str, Any]:
-    """The zones of a tile: properties and shape in units from its south-west corner, by id."""
+    """Return the zones of a tile by id: properties, and the shape in units from the tile's south-west corner."""
     [(layer, content)] = mapbox_vector_tile.decode(gzip.decompress(tile)).items()
     assert (layer, content["extent"]) == (tiles.LAYER, tiles.UNITS)
     return {
@@ -53,7 +53,7 @@ def decoded(tile: bytes) -> dict[str, Any]:
 
 
 def place(lat: float, lon: float, zoom: int) -> tuple[int, int, shapely.Point]:
-    """Column and row of the tile of a point, and the point in its units, by the formula of Web Mercator."""
+    """Return the column and row of a point's tile, and the point in the tile's units, by the Web Mercator formula."""
     across = (lon + 180) / 360 * 2**zoom
     down = (1 - math.log(math.tan(math.radians(lat)) + 1 / math.cos(math.radians(lat))) / math.pi) / 2 * 2**zoom
     x, y = int(across), int(down)
@@ -96,7 +96,7 @@ def test_a_tile_has_the_properties_of_its_zones() -> None:
 
 
 def test_areas_add_up_and_neighbours_meet() -> None:
-    """The parts within the tiles of the last zoom make up each zone; none lies on another by more than rounding."""
+    """Check that the parts in the tiles of the last zoom add up to each zone and overlap only by rounding."""
     zoom, areas, shared = 6, dict.fromkeys(DRAWN, 0.0), 0.0
     square = shapely.box(0, 0, tiles.UNITS, tiles.UNITS)
     for (level, _x, _y), tile in all_tiles(MemorySource(body("high"))):
@@ -109,14 +109,14 @@ def test_areas_add_up_and_neighbours_meet() -> None:
         whole = shapely.unary_union(list(parts.values())).area
         shared += sum(part.area for part in parts.values()) - whole
     for feature in features("high"):
-        # Degrees are as wide as the units of the zoom; latitudes are stretched by Mercator.
+        # Degrees are as wide as the units of the zoom, and Mercator stretches latitudes.
         expected = shapely.transform(shapely.geometry.shape(feature["geometry"]), _mercator).area
         assert areas[feature["id"]] / (tiles.UNITS * 2**zoom) ** 2 == pytest.approx(expected, rel=0.002)
     assert shared < 0.0005 * sum(areas.values())
 
 
 def _mercator(lonlat: Any) -> Any:
-    """Fractions of the world's width, by the other form of the formula."""
+    """Return fractions of the world's width, by the other form of the formula."""
     points = lonlat.copy()
     for row in points:
         row[:] = row[0] / 360, math.log(math.tan(math.pi / 4 + math.radians(row[1]) / 2)) / math.tau

@@ -1,4 +1,4 @@
-"""The layers of `europe` and of a list of zones: which features they have in each format, and that plants are few."""
+"""Test the layers of `europe` and of a list of zones: their features in each format, and a limited number of plants."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ print(json.dumps([[zone, border.neighbour] for zone, own in BORDERS.items() for 
 
 
 def test_capitals_lie_in_their_zones() -> None:
-    """The footprints of high detail decide where a point lies; Luxembourg and Belfast share a zone with others."""
+    """Place points by the footprints of high detail; Luxembourg and Belfast share a zone with others."""
     zones = geopandas.read_file(SHIPPED[EUROPE] / "zones.high.geojson").set_index("id").geometry
     places = [*CAPITALS.items(), ("DE-LU", (49.61, 6.13)), ("IE", (54.60, -5.93))]
     for zone, (lat, lon) in places:

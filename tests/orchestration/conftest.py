@@ -1,4 +1,4 @@
-"""Shared by the tests of commands: simulated warehouses, stand-ins of all publishers, accounts with webhooks."""
+"""Provide the fixtures of commands: simulated warehouses, stand-ins of all publishers, accounts with webhooks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIMULATED_AT = "2026-11-20T12:00:00Z"
 
 
 def in_simulated(patch: pytest.MonkeyPatch, home: Path) -> None:
-    """The environment of a simulated warehouse."""
+    """Set the environment of a simulated warehouse at `home`."""
     for name, value in {"EMDS_HOME": str(home), "EMDS_NOW": SIMULATED_AT, "DAGSTER_HOME": ""}.items():
         patch.setenv(name, value)
     for name in ("EMDS_FEEDS", "EMDS_START_DATE"):
@@ -54,7 +54,7 @@ def _backfilled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str
 def backfilled(
     _backfilled: Callable[[tuple[str, ...]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Folder]:
-    """`backfilled(home, *feeds)`: a simulated warehouse with three days of the feeds; a copy of one made once."""
+    """Return `backfilled(home, *feeds)`, which copies a simulated warehouse with three days of the feeds."""
 
     def copy(home: Path, *feeds: str) -> Folder:
         shutil.copytree(_backfilled(feeds), home, dirs_exist_ok=True)
@@ -66,7 +66,7 @@ def backfilled(
 
 @pytest.fixture
 def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
-    """A clock for each source, by which its probe waits and its stand-in counts."""
+    """Return a clock for each source, by which its probe waits and its stand-in counts."""
     clocks = {code: Clock() for code in sources()}
 
     def timed(settings: PipelineSettings, folder: Path, mode: str) -> PipelineContext:
@@ -80,7 +80,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 
 @pytest.fixture
 def publishers(clocks: Clocks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Publishers]:
-    """The stand-ins, and a live environment with their keys whose warehouse does not exist."""
+    """Yield the stand-ins, in a live environment with their keys and without a warehouse."""
     for name, value in {**KEYS, "EMDS_NOW": NOW, "EMDS_FEEDS": "live", "EMDS_HOME": str(tmp_path / "none")}.items():
         monkeypatch.setenv(name, value)
     running = Publishers(lambda code: clocks[code].tick())
@@ -90,7 +90,7 @@ def publishers(clocks: Clocks, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def accounts_server() -> Iterator[postgres.Postgres]:
-    """A PostgreSQL server for one file's accounts."""
+    """Yield a PostgreSQL server for the accounts of one test file."""
     running = postgres.Postgres()
     yield running
     running.close()
@@ -98,14 +98,14 @@ def accounts_server() -> Iterator[postgres.Postgres]:
 
 @pytest.fixture
 def post(tmp_path: Path) -> Iterator[Post]:
-    """Webhooks with accounts in SQLite."""
+    """Yield webhooks with accounts in SQLite."""
     with Post(tmp_path) as made:
         yield made
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=[pytest.mark.slow, NEEDS_POSTGRES])])
 def post_anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Post]:
-    """Webhooks with accounts in SQLite, then in PostgreSQL."""
+    """Yield webhooks with accounts in SQLite, then in PostgreSQL."""
     url = ""
     if request.param == "postgres":
         running: postgres.Postgres = request.getfixturevalue("accounts_server")

@@ -1,4 +1,4 @@
-"""Dagster's servers over a warehouse, as `emds up` starts them, for tests that drive them by GraphQL or a browser."""
+"""Run Dagster's servers over a warehouse as `emds up` does, for tests that use GraphQL or a browser."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tests.stand_ins.ports import free_port
 
 SELECTOR = {"repositoryName": "__repository__", "repositoryLocationName": "emds"}
 ENDED = ("COMPLETED_SUCCESS", "COMPLETED_FAILED", "COMPLETED", "FAILED", "CANCELED")
-"""The states in which a backfill stays."""
+"""The final states of a backfill."""
 
 
 def ask(url: str, query: str, **variables: Any) -> Any:
-    """The data of a GraphQL query to Dagster's web server."""
+    """Return the data of a GraphQL query to Dagster's web server."""
     body = json.dumps({"query": query, "variables": variables}).encode()
     question = urllib.request.Request(f"{url}/graphql", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(question, timeout=60) as answer:
@@ -45,12 +45,12 @@ class Ui:
     url: str
     home: Path
     start_daemon: Callable[[], subprocess.Popen[bytes]]
-    """Starts the code server, where it does not run, and the daemon in its process group, which the runs are in too."""
+    """Starts the code server, if it does not run, and the daemon in its process group, which also contains the runs."""
     started: list[subprocess.Popen[bytes]]
-    """Its processes, the newest last."""
+    """The processes, with the newest last."""
 
     def kill_daemon(self) -> None:
-        """SIGKILL to the daemon, the code server and every run."""
+        """Send SIGKILL to the daemon, the code server and every run."""
         daemon = self.started[-1]
         group = os.getpgid(daemon.pid)
         os.killpg(group, signal.SIGKILL)
@@ -67,7 +67,7 @@ class Ui:
         return until(query, wanted, seconds, most_pause_s)
 
     def backfill(self, assets: list[list[str]], days: list[str]) -> str:
-        """Launches a backfill as the UI does; its id."""
+        """Launch a backfill as the UI does, and return its id."""
         mutation = """mutation($p: LaunchBackfillParams!) { launchPartitionBackfill(backfillParams: $p) { __typename
             ... on LaunchBackfillSuccess { backfillId } ... on PythonError { message } } }"""
         selection = [{"path": path} for path in assets]
@@ -82,14 +82,14 @@ class Ui:
         return str(self.ask(query, b=backfill)["partitionBackfillOrError"]["status"])
 
     def runs(self, **tags: str) -> dict[str, str]:
-        """Status by id of the runs with these tags (`__` for a slash)."""
+        """Return the status by id of the runs with these tags (`__` for a slash)."""
         query = "query($f: RunsFilter!) { runsOrError(filter: $f) { ... on Runs { results { id status } } } }"
         wanted = [{"key": name.replace("__", "/"), "value": value} for name, value in tags.items()]
         found = self.ask(query, f={"tags": wanted})["runsOrError"]["results"]
         return {run["id"]: run["status"] for run in found}
 
     def partitions(self, asset: list[str]) -> dict[str, set[str]]:
-        """Days by status of an asset."""
+        """Return the days of an asset by status."""
         query = """query($k: AssetKeyInput!) { assetNodeOrError(assetKey: $k) { ... on AssetNode {
             assetPartitionStatuses { ... on TimePartitionStatuses { ranges { status startKey endKey } } } } } }"""
         by_status: dict[str, set[str]] = {}
@@ -103,7 +103,7 @@ class Ui:
 def until(
     query: Callable[[], Any], wanted: Callable[[Any], bool], seconds: float = 180, most_pause_s: float = 2.0
 ) -> Any:
-    """Return the result of `query` once it is as wanted; polls ever less often, since GraphQL takes 50 ms of CPU."""
+    """Return the result of `query` once it is as wanted. Polls slow down, since a GraphQL query takes 50 ms of CPU."""
     deadline, pause = time.monotonic() + seconds, 0.2
     while not wanted(value := query()):
         assert time.monotonic() < deadline, value
@@ -172,7 +172,7 @@ def serving(home: Path, settings: Mapping[str, str], configuration: Mapping[str,
         server.start_daemon()
         yield server
     finally:
-        for child in reversed(children):  # the tests that stop `emds up` check how they end unaided
+        for child in reversed(children):  # the tests that stop `emds up` check how the servers end unaided
             with suppress(ProcessLookupError):
                 os.killpg(os.getpgid(child.pid), signal.SIGKILL)
         for child in children:
@@ -194,7 +194,7 @@ def _reachable(url: str) -> bool:
 
 
 def stop_schedules(ui: Ui) -> None:
-    """Stops every schedule, in one request."""
+    """Stop every schedule in one request."""
     query = """query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) {
         ... on Schedules { results { id name } } } }"""
     schedules = ui.ask(query, s=SELECTOR)["schedulesOrError"]["results"]
@@ -208,7 +208,7 @@ def stop_schedules(ui: Ui) -> None:
 
 
 def stop_sensor(ui: Ui, name: str) -> None:
-    """Stops a sensor that runs by default."""
+    """Stop a sensor that runs by default."""
     query = "query($s: SensorSelector!) { sensorOrError(sensorSelector: $s) { ... on Sensor { id } } }"
     sensor = ui.ask(query, s={**SELECTOR, "sensorName": name})["sensorOrError"]
     stopped = ui.ask("mutation($i: String!) { stopSensor(id: $i) { __typename } }", i=sensor["id"])

@@ -24,7 +24,7 @@ from warehouse.market.clock import DAY
 
 @pytest.fixture
 def accounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Keys]:
-    """Three keys: one that is busy, one that used up a day, one that was never used."""
+    """Yield three keys: a busy one, one that used up a day's quota, and one that was never used."""
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     opened = Keys(Database(f"sqlite:///{tmp_path / 'accounts.sqlite'}"))
     now = int(time.time())
@@ -105,7 +105,7 @@ def test_an_answer_without_money_and_a_doubt_fail_the_reconciliation(
     trade: Trade, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trade.without_node()
-    trade.a.faults["settle"] = "lie"  # without a node the facilitator's word is accepted
+    trade.a.faults["settle"] = "lie"  # without a node, the facilitator's word is accepted
     trade.trusted = 1
     assert trade.get(trade.payment()).status_code == 200
     assert trade.paid == 0

@@ -1,4 +1,4 @@
-"""The webhook gets which run failed and why: the reason itself. No late annotations."""
+"""Check that the alert webhook gets which run failed and the reason itself. No late annotations."""
 
 import os
 import time
@@ -26,7 +26,7 @@ CHANGED = "1 of 3 days failed: 2026-01-02: FeedChanged: no column x"
 
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Receiver]:
-    """A webhook on loopback."""
+    """Yield a webhook on loopback."""
     receiver = Receiver()
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_ALERT_WEBHOOK", receiver.url)
@@ -39,7 +39,7 @@ def messages(heard: Receiver) -> list[dict[str, Any]]:
 
 
 class Watch:
-    """Runs a step as a feed's job over an instance, and lets the sensor look afterwards."""
+    """A watch that runs a step as a feed's job over an instance, and then evaluates the sensor."""
 
     def __init__(self, home: Path) -> None:
         self.pipeline = open_context({"EMDS_HOME": str(home), "EMDS_RAW_RETENTION_DAYS": "7"})
@@ -135,7 +135,7 @@ def test_a_feed_whose_publisher_is_away_is_an_outage_though_no_run_fails(
 
 
 def test_failed_runs_are_counted_by_job(tmp_path: Path) -> None:
-    """With the sensor that the daemon evaluates, for `/metrics`."""
+    """Count with the sensor that the daemon evaluates, for `/metrics`."""
     pipeline, instance = open_context({"EMDS_HOME": str(tmp_path)}), dg.DagsterInstance.ephemeral()
     for name in ("live", "retention", "live"):
 

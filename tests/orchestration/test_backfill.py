@@ -1,4 +1,4 @@
-"""Runs that a command plans, what a killed one left, its workers, the dry run, the end report."""
+"""Test backfills: planned runs, the rest of a killed one, workers, the dry run, the end report."""
 
 from __future__ import annotations
 

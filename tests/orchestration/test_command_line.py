@@ -1,4 +1,4 @@
-"""The command line: wrong use ends with 2, a failure with 1 and one line that names it, before anything is done."""
+"""Test the command line: before any work, wrong use exits with 2, and a failure with 1 and one line that names it."""
 
 from __future__ import annotations
 
@@ -276,7 +276,7 @@ def test_a_full_disk_is_one_sentence(
 def test_a_disk_that_fills_up_ends_the_workers_before_the_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As when the daemon takes the last space; a generator that is left to itself prints a traceback."""
+    """Fill the disk as the daemon may; a generator that is not closed prints a traceback."""
     in_simulated(monkeypatch, tmp_path)
     free, pool = [500_000_000, 500_000_000, 20_000_000], ProcessPoolExecutor.__exit__
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(10**12, 10**12, free.pop(0)))

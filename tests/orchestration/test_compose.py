@@ -1,4 +1,4 @@
-"""compose.yaml: as the Compose specification publishes; one machine stays as it is; the fleet's parts fit."""
+"""Test compose.yaml: the Compose specification accepts it, one machine stays the same, the fleet's parts agree."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_every_variable_of_the_fleet_is_read_and_leads_to_its_services() -> None
 SALES = {"EMDS_DATABASE_URL", "EMDS_RPC_URL", "EMDS_FACILITATOR_AUTH", "EMDS_SMTP_URL", "EMDS_METRICS_TOKEN"}
 PUBLISHERS = {name for source in sources().values() for name in source.required_env}
 PIPELINE = {
-    "EMDS_DATABASE_URL",  # it delivers webhooks and reconciles payments
+    "EMDS_DATABASE_URL",  # the pipeline delivers webhooks and reconciles payments
     "EMDS_RPC_URL",
     "EMDS_ALERT_WEBHOOK",
     "EMDS_DAGSTER_POSTGRES_URL",
@@ -184,7 +184,7 @@ def test_every_volume_file_and_network_is_there() -> None:
 
 
 def test_an_api_without_credentials_keeps_sources_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pipeline has them and published the catalogue; it rebuilds a damaged catalogue."""
+    """Rebuild a damaged catalogue, which the pipeline published with its credentials."""
     for name in PUBLISHERS:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""`emds copy`: from folder to bucket and back one warehouse; the verbs over a bucket do what they do in a folder."""
+"""Test `emds copy` from a folder to a bucket and back, and that commands over a bucket do the same as in a folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 WINDOW = "start=2026-11-16T00:00:00Z&end=2026-11-18T12:00:00Z"
 FREE = ("/v1/zones", "/v1/status", "/v1/geo/zones.geojson", "/v1/geo/live", "/v1/geo/live/hours")
-"""Without the description, whose examples of keys follow the clock."""
+"""Free paths without the description, because its example keys follow the clock."""
 KEYED = (
     "/v1/latest/GB",
     "/v1/brief/GB",
@@ -61,20 +61,20 @@ def _small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def small(_small: Path, tmp_path: Path) -> Path:
-    """A small simulated warehouse in a folder."""
+    """Return a small simulated warehouse in a folder."""
     return Path(shutil.copytree(_small, tmp_path / "small"))
 
 
 def files(storage: Storage) -> dict[str, tuple[int, bytes | None]]:
-    """Version and bytes of everything that is the warehouse's own."""
+    """Return the version and bytes of every file that belongs to the warehouse."""
     keys = [layout.MODE, *(key for prefix in layout.KEPT for key in storage.keys(prefix))]
     return {key: (identity.version, storage.get(key)) for key in keys if (identity := storage.stat(key)) is not None}
 
 
 def answers(home: str, local: Path, accounts: Path) -> Iterator[tuple[str, int, dict[str, str], bytes]]:
-    """Return the service's responses over a warehouse, without the headers that count calls.
+    """Yield the service's responses over a warehouse, without the headers that count calls.
 
-    ETags of windows are left out too: they name the very files, as an inode does.
+    ETags of windows are left out too, since they identify the files themselves, as an inode does.
     """
     os.environ["EMDS_NOW"] = str(NOW)
     limits = dict.fromkeys(

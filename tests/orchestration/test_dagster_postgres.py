@@ -1,6 +1,6 @@
-"""Dagster's storage on PostgreSQL by EMDS_DAGSTER_POSTGRES_URL: events, checks, retention.
+"""Test Dagster's storage on PostgreSQL by EMDS_DAGSTER_POSTGRES_URL: events, checks, retention.
 
-The address stays out of files.
+The URL is not written to files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dagster's storage is made once, however many processes are the first to open it."""
+"""Check that Dagster's storage is created once, however many processes open it first."""
 
 from __future__ import annotations
 

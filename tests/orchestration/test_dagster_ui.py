@@ -1,4 +1,4 @@
-"""Who may send commands to Dagster's web server: its own pages and programs, never another page of the browser."""
+"""Check who may send commands to Dagster's web server: its own pages and programs, but not other pages of a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOREIGN, OWN = "https://evil.example", "http://127.0.0.1:3000"
 
 
 def scope(method: str = "POST", path: str = "/graphql", query: str = "", kind: str = "http", **headers: str) -> Any:
-    """A request to 127.0.0.1:3000, unless `host` says otherwise; "" leaves a header out."""
+    """Return a request to 127.0.0.1:3000, or to `host`; an empty value leaves a header out."""
     given = {"host": "127.0.0.1:3000"} | {name.replace("_", "-"): value for name, value in headers.items()}
     named = [(name.encode(), value.encode()) for name, value in given.items() if value]
     return {"type": kind, "method": method, "path": path, "query_string": query.encode(), "headers": named}
@@ -54,7 +54,7 @@ def test_own_pages_and_programs_are_let_in(accepted: Any) -> None:
         (scope(origin="http://127.0.0.1:3000.evil.example"), 403),
         (scope(sec_fetch_site="cross-site"), 403),
         (scope(sec_fetch_site="same-site", origin=OWN), 403),
-        (scope(sec_fetch_site="cross-site", sec_fetch_mode="navigate"), 403),  # a form that is sent
+        (scope(sec_fetch_site="cross-site", sec_fetch_mode="navigate"), 403),  # a submitted form
         (scope("GET", sec_fetch_site="cross-site", sec_fetch_mode="no-cors"), 403),
         (scope("GET", "/runs", origin=FOREIGN), 403),
         (scope("GET", "/runs", sec_fetch_site="cross-site", sec_fetch_mode="navigate", origin=FOREIGN), 403),
@@ -118,7 +118,7 @@ def test_the_server_that_runs_checks_every_request(ui: Ui) -> None:
 
 
 def upgraded(ui: Ui, origin: str) -> bytes:
-    """The first line of the response to a WebSocket handshake."""
+    """Return the first line of the response to a WebSocket handshake."""
     address = ui.url.removeprefix("http://")
     lines = [
         "GET /graphql HTTP/1.1",

@@ -1,6 +1,4 @@
-"""Check what Dagster loads: an asset for each feed, a running schedule for each rhythm, single-run backfills, pools by
-host.
-"""
+"""Check what Dagster loads: an asset per feed, a schedule per rhythm, single-run backfills, pools by host."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> dg.Definitions:
-    """Built over an empty simulated warehouse, at noon of `TODAY`."""
+    """Return definitions built over an empty simulated warehouse, at noon of `TODAY`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(definitions, "time", Clock(NOON.timestamp()))
         patch.setenv("EMDS_HOME", str(tmp_path_factory.mktemp("home")))
@@ -149,7 +147,7 @@ def test_live_asks_what_is_due_and_skips_a_tick_while_a_run_is_under_way(
 
 @pytest.mark.slow
 def test_dg_checks_the_definitions_which_write_nothing_and_choose_no_mode(tmp_path: Path) -> None:
-    """In a process of its own, since this one has imported everything already."""
+    """Run in a separate process, since this one has already imported everything."""
     place = {"EMDS_HOME": str(tmp_path / "home"), "DAGSTER_HOME": "", "VIRTUAL_ENV": sys.prefix}
     program = Path(sys.executable).with_name("dg")
     environ = {**os.environ, **place, "DAGSTER_DISABLE_TELEMETRY": "1"}
@@ -179,7 +177,7 @@ def test_a_stand_in_is_asked_once_a_day_and_each_hour_while_its_feed_is_behind(
     storage = Folder(tmp_path)
 
     def asked(reached: str) -> list[int]:
-        """Return the hours of a day at which a run is requested, if the Web API's prices reach to the given time."""
+        """Return the hours at which a run is requested, if the Web API's prices reach to `reached`."""
         until = instant(reached)
         feed = feeds()["entsoe.price"]
         reached_by = [Health(feed.id, z, until, data_until=until, reached={"price": until}) for z in feed.zones]

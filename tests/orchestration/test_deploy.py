@@ -1,4 +1,4 @@
-"""Kubernetes and Helm files: names agree, probes exist, no rights too many. The image: locked, whole, no root."""
+"""Test the Kubernetes and Helm files (names, probes, minimal rights) and the image (locked, complete, not root)."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_the_pods_share_a_bucket_and_no_disk() -> None:
 
 
 def snake(values: Any) -> Any:
-    """Helm's names as Dagster's own file has them; what a tag's value says is Dagster's already."""
+    """Return Helm's names as Dagster's own file has them; the value of a tag has Dagster's names already."""
     if isinstance(values, dict):
         return {
             re.sub("(?<=[a-z])([A-Z])", r"_\1", name).lower(): part if name == "value" else snake(part)
@@ -135,7 +135,7 @@ def snake(values: Any) -> Any:
     return [snake(part) for part in values] if isinstance(values, list) else values
 
 
-# The image
+# The following tests check the image.
 
 
 def audit() -> ModuleType:

@@ -1,4 +1,4 @@
-"""`emds doctor`: states, credentials and what they would add, disks; and no secret."""
+"""Test `emds doctor`: states, credentials and what they would add, disks, and no secrets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Usage = namedtuple("Usage", "total used free")
 
 
 def lines_of(code: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """The lines below a source in the report."""
+    """Return the lines below a source in the report."""
     doctor.doctor()
     printed = capsys.readouterr().out.splitlines()
     start = next(number for number, line in enumerate(printed) if line.startswith(f"{code} "))

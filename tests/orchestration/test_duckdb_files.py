@@ -1,4 +1,4 @@
-"""`emds.duckdb` at the public address: what it finds is what lies there, read over HTTP."""
+"""Test `emds.duckdb` at the public URL: over HTTP it finds exactly the published rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def published(rig: Rig, folder: Path, url: str = URL) -> list[dict[str, object]]
 def test_files_that_cannot_be_made_hold_up_no_publication(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This includes the publication that withdraws what must no longer be redistributed."""
+    """Include a publication that withdraws rows that must no longer be redistributed."""
     folder = tmp_path / "public"
     assert any(file["metric"] == "price" and file["zone"] == "GB" for file in published(rig, folder))
     north = rig.sources["north"]

@@ -1,4 +1,4 @@
-"""Runs at a planned end and after a crash, and the runs of commands, which a signal ends. No late annotations."""
+"""Test runs at a planned end and after a crash, and commands' runs, which a signal ends. No late annotations."""
 
 import os
 import signal
@@ -95,7 +95,7 @@ def test_after_a_crash_every_run_that_had_begun_has_failed(instance: dg.DagsterI
 
 
 def hold_slot(instance: dg.DagsterInstance, run: str) -> None:
-    """Have a run hold the only slot of the pool."""
+    """Let a run occupy the only slot of the pool."""
     storage = instance.event_log_storage
     storage.set_concurrency_slots(POOL, 1)
     assert storage.claim_concurrency_slot(POOL, run, "work_in_turn").is_claimed
@@ -106,7 +106,7 @@ def held(instance: dg.DagsterInstance) -> set[str]:
 
 
 def test_a_job_of_a_command_waits_for_no_slot(instance: dg.DagsterInstance) -> None:
-    """As after a first start that was killed, whose run held one."""
+    """Start from a first start that was killed while its run occupied a slot."""
     killed = begun(instance, dg.DagsterRunStatus.STARTED)
     hold_slot(instance, killed)
     assert recording.execute_here(job_in_turn, instance)
@@ -123,7 +123,7 @@ def test_the_next_start_frees_the_slots_of_runs_without_a_process(instance: dg.D
 
 
 def test_the_run_of_a_command_in_another_terminal_goes_on(tmp_path: Path) -> None:
-    """Neither a stop nor a start of the servers touches it while its process lives; one of a dead process fails."""
+    """Check that servers that stop or start leave a living process's run, and fail the run of a dead process."""
     with subprocess.Popen(
         [sys.executable, "-c", SLEEPER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
@@ -170,8 +170,8 @@ def _claimed(instance: dg.DagsterInstance) -> set[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_command_amid_a_job(tmp_path: Path, number: signal.Signals) -> None:
-    """Dagster would end only the step, and the command would continue with its next job."""
-    output = tmp_path / "output"  # a file, since Dagster's own children would hold a pipe open
+    """Check that the whole command ends; Dagster would end only the step, and the command start its next job."""
+    output = tmp_path / "output"  # a file, because Dagster's own children would keep a pipe open
     with (
         output.open("wb") as out,
         subprocess.Popen(

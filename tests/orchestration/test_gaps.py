@@ -22,7 +22,7 @@ FUELS = ("biomass", "coal", "imports", "gas", "nuclear", "other", "hydro", "sola
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
-    """GB's mix of 25 October but one half hour of wind; now is shortly after it must be out."""
+    """Store GB's mix of 25 October without one half hour of wind, at a time shortly after the mix is due."""
     monkeypatch.setenv("EMDS_NOW", "2026-10-26T01:20:00Z")
     day = MarketDay(date(2026, 10, 25), FEED.tz)
     rows = Rows()

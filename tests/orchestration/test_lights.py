@@ -1,6 +1,6 @@
 """Count by GraphQL what the UI shows after three ticks of each schedule, which are evaluated in this process.
 
-Every check of a feed in order is evaluated, and none is skipped or red; no day is red; nothing was never materialised.
+Every check of a feed in order is evaluated and neither skipped nor red, no day is red, and every asset is materialised.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ CHECKS = """{ assetNodes { assetKey { path } assetChecksOrError { ... on AssetCh
 PARTITIONS = """{ assetNodes { assetKey { path } partitionStats { numFailed } } }"""
 RUNS = """{ runsOrError(limit: 5000) { ... on Runs { results { jobName status } } } }"""
 SOURCES = ("neso", "nyiso", "eia", "ercot", "spp")
-"""Live feeds and slower ones, a day ahead, published a day and five days late, with a second feed and without."""
+"""Live and slower feeds: day-ahead, published a day or five days late, with or without a second feed."""
 TICKS = 3
 
 
 @pytest.fixture(scope="module")
 def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """A filled warehouse over which every schedule of these publishers ticked three times."""
+    """Yield a filled warehouse over which every schedule of these publishers ticked three times."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -77,7 +77,7 @@ def _tick(instance: dg.DagsterInstance) -> None:
 
 
 def colour(execution: dict[str, Any] | None) -> str:
-    """As the UI shows the newest evaluation of a check: green, amber where it warns, else what is wrong."""
+    """Return the UI's colour for the newest evaluation of a check: green, amber for a warning, or its status."""
     if execution is None:
         return "not evaluated"
     if execution["status"] == "FAILED" and execution["evaluation"]["severity"] == "WARN":
@@ -93,8 +93,8 @@ def test_every_check_of_a_feed_in_order_is_green_and_evaluated_no_day_is_red_and
         for check in node["assetChecksOrError"].get("checks", ())
     }
     assert len(found) > 80
-    # The twin of SPP's five-minute prices states its newest hour only: its first day fills while it is asked.
-    # EIA states a day's forecast hours after the day has begun: until then a new warehouse has none that looks ahead.
+    # The twin of SPP's five-minute prices states only its newest hour, so its first day fills with each fetch. EIA
+    # publishes a day's forecast hours after the start of the day; until then a new warehouse has no future values.
     may_wait = {"spp/lmp_rt complete", "eia/demand_forecast fresh"}
     odd = {name: shown for name, shown in found.items() if shown != "green"}
     assert set(odd.values()) <= {"amber"}, odd

@@ -28,7 +28,7 @@ ZONES = {"one": "GB", "two": "ES"}
 
 
 def source(code: str) -> Source:
-    """A publisher of one live feed: GB's demand, or Spain's, from the same bodies."""
+    """Return a publisher of one live feed, either GB's or Spain's demand, from the same bodies."""
 
     def parse(body: bytes, request: Request) -> object:
         rows = FEED.parse(body, request)
@@ -59,7 +59,7 @@ SOURCES = {code: source(code) for code in ZONES}
 
 
 class Publishers:
-    """Responses by publisher: bytes, or the failure to raise."""
+    """The response of each publisher: bytes, or the failure to raise."""
 
     def __init__(self, **answers: bytes | FeedError | Exception) -> None:
         self.answers = answers
@@ -142,7 +142,7 @@ def test_a_changed_format_fails_the_run_by_name_and_costs_no_other(
 
 
 def verdicts(result: dg.ExecuteInProcessResult, check: str) -> dict[str, bool]:
-    """By publisher, whether a run's check of today passed (`fresh`: of the feed)."""
+    """Return by publisher whether a run's check of today passed (`fresh` belongs to the feed, not to a day)."""
     judged = [
         e.asset_check_evaluation_data
         for e in result.all_events
@@ -154,7 +154,7 @@ def verdicts(result: dg.ExecuteInProcessResult, check: str) -> dict[str, bool]:
 def test_a_publisher_that_stands_still_fails_its_freshness_and_not_the_run(
     pipeline: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two hours later it still sends the rows of noon; the other publisher continues."""
+    """Send the rows of noon again two hours later, while the other publisher continues."""
     assert verdicts(run(pipeline), "fresh") == {"one": True, "two": True}
     monkeypatch.setenv("EMDS_NOW", str(NOON + 2 * clock.HOUR))
     result = run(replace(pipeline, session=Publishers(one=whole(0, 30), two=whole(0, 34))))

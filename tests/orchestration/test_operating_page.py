@@ -1,4 +1,4 @@
-"""docs/operating.md names every verb and every setting, and none that does not exist."""
+"""Check that docs/operating.md names every verb and every setting, and only those that exist."""
 
 from __future__ import annotations
 

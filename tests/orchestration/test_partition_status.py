@@ -1,4 +1,4 @@
-"""What the command line brought is marked in Dagster; `emds rebuild` marks the rest. No late annotations."""
+"""Check that Dagster marks what the command line stored, and `emds rebuild` marks the rest. No late annotations."""
 
 import shutil
 from datetime import date
@@ -23,18 +23,18 @@ CHOSEN = ("elexon.demand", "entsoe.capacity", "aemo.price_and_demand")
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A simulated warehouse into which the command line has brought days of several feeds."""
+    """Return a simulated warehouse in which the command line has stored days of several feeds."""
     home = tmp_path_factory.mktemp("filled") / "home"
     with pytest.MonkeyPatch.context() as patch:
         in_simulated(patch, home)
-        for name in CHOSEN:  # one by one: several sources would go to worker processes, which keep the first home
+        for name in CHOSEN:  # one by one, since several sources would start worker processes, which keep the first home
             assert commands.run(backfill.plan([feeds()[name]], date(2026, 11, 18), None)) == 0
     return home
 
 
 @pytest.fixture
 def home(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of it for one test."""
+    """Return a copy of `filled` for one test."""
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     in_simulated(monkeypatch, tmp_path)
     return tmp_path
@@ -46,7 +46,7 @@ def unmarked(home: Path) -> list[str]:
 
 
 def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home: Path) -> None:
-    """Dagster takes a check's evaluation of a partition without a run only once."""
+    """Check a second run, since Dagster accepts a check's evaluation of a partition without a run only once."""
     assert unmarked(home) == []
     feed = feeds()["elexon.demand"]
     assert commands.run(backfill.plan([feed], date(2026, 11, 20), None)) == 0
@@ -65,7 +65,7 @@ def test_what_is_held_is_marked_and_a_second_run_records_its_verdicts_anew(home:
 
 
 def test_the_newest_stored_day_of_each_feed_has_verdicts_however_old_it_is(home: Path) -> None:
-    """For a yearly feed this day is the first of January, which is older than any look-back."""
+    """Include a yearly feed: its newest day is 1 January, which is older than any look-back."""
     kinds = {dg.DagsterEventType.ASSET_CHECK_EVALUATION}
     with recording.instance(home) as instance:
         runs = instance.get_runs(dg.RunsFilter(job_name=recording.COMMAND_LINE))

@@ -1,4 +1,4 @@
-"""`emds probe` against stand-ins of all publishers over TLS: every failure is named; keys and pages are as theirs."""
+"""Test `emds probe` against TLS stand-ins of all publishers: named failures, and the publishers' keys and pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Exit code and output of `emds probe`; no secret is in it, and nothing was written."""
+    """Return a function that runs `emds probe`, checks that it leaks and writes nothing, and returns code and text."""
 
     def ran(*args: str) -> tuple[int, str]:
         code = cli.main(["probe", *args])
@@ -58,7 +58,7 @@ WAYS: list[tuple[Failing, str]] = [
 def test_whatever_way_hosts_fail_each_feed_says_why_and_nothing_is_taken_for_rows(
     publishers: Publishers, run: Run
 ) -> None:
-    """Each way is tried in turn over all hosts: a feed's reason is its host's, or that of a host tried before."""
+    """Apply each type of failure in turn over all hosts; a feed reports that of its source's host, or the pause."""
     hosts = sorted(stand_ins.HOSTS)
     for number, host in enumerate(hosts):
         publishers.break_host(host, WAYS[number % len(WAYS)][0])
@@ -71,14 +71,14 @@ def test_whatever_way_hosts_fail_each_feed_says_why_and_nothing_is_taken_for_row
         assert any(reason in line for reason in [*reasons, f"Requests to {code} are paused for"]), line
 
 
-# The text around the responses
+# The following lines check the texts around the responses.
 
 
 @pytest.mark.parametrize("zone", ["PJM", "ERCOT"])
 def test_pages_of_prices_are_followed_to_the_last_row(
     publishers: Publishers, clocks: Clocks, monkeypatch: pytest.MonkeyPatch, zone: str
 ) -> None:
-    """The pages are smaller than real ones, which fit a month: ten days of prices fill more than five pages."""
+    """Use smaller pages than the real ones, which fit a month: ten days of prices fill more than five pages."""
     monkeypatch.setattr(pjm, "PAGE", 500)
     keyed, host = (feed("pjm.lmp_rt"), "api.pjm.com") if zone == "PJM" else (feed("ercot.spp_rt"), "api.ercot.com")
     last = MarketDay.at(instant("2026-10-20T12:00:00Z"), keyed.tz)

@@ -29,7 +29,7 @@ SERIES_OF = [("north.price", "GB", "price"), ("north.grid", "GB", "demand"), ("s
 
 
 class TrueTime:
-    """The machine's time, as the publication and the folder see it. Only months are published."""
+    """The machine's time, as the publication and the folder see it; only monthly files are published."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.time()
@@ -59,7 +59,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 def test_pinned_lists_answer_for_sixty_days_and_withheld_rows_leave_at_once(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Random revisions, gaps between publications, and terms of one feed, against what was listed when."""
+    """Compare random revisions, publication intervals and terms of one feed with what was listed at each time."""
     chance, clock, folder = random.Random(seed), TrueTime(monkeypatch), tmp_path / "public"
     open_sources, bytes_of = dict(rig.sources), dict[str, bytes]()
     last_listed, missed, excused, shut = dict[str, float](), dict[str, float](), set[str](), False

@@ -1,4 +1,4 @@
-"""`emds rebuild`: the same rows again from kept bytes without the network, month files resolved anew."""
+"""Test `emds rebuild`: the raw archive gives the same rows without the network, and monthly files are rebuilt."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW = clock.instant("2026-11-20T12:00:00Z")
 
 @pytest.fixture
 def storage(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
-    """A simulated warehouse with three days of GB's mix."""
+    """Return a simulated warehouse with three days of GB's mix."""
     return backfilled(tmp_path, "neso.generation")
 
 
@@ -67,7 +67,7 @@ def test_what_is_served_is_made_again_from_the_kept_bytes(
 
 
 def test_a_rebuild_of_all_feeds_changes_no_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ISO-NE gives final prices of days a week back beside the first ones, within the same second.
+    """Include ISO-NE, whose final prices of days a week ago arrive in the same second as the first ones.
 
     Feeds whose days take a hundred responses or more are left out.
     """

@@ -1,4 +1,4 @@
-"""`emds record` and `emds replay` with the stand-ins of all publishers: what is kept is parsed and replayed."""
+"""Test `emds record` and `emds replay` with stand-ins of all publishers: saved responses are parsed and replayed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = "2026-11-18"
 def test_every_feed_of_every_publisher_is_met_and_what_it_answers_is_read_again_and_holds_no_secret(
     publishers: Publishers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`record` is a probe that keeps the responses: one line for each feed and day."""
+    """Check one line per feed and day, as `record` is a probe that saves the responses."""
     folder = tmp_path / "recorded"
     code, text = cli.main(["record", str(folder)]), capsys.readouterr().out
     assert code == 0, text

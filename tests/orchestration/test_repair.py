@@ -1,4 +1,4 @@
-"""What `emds repair` and the next run make good; docs/operating.md on damage and backup by each command."""
+"""Test what `emds repair` and the next run repair, and the commands of docs/operating.md on damage and backup."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHANCE = random.Random(7)
 
 @pytest.fixture
 def storage(tmp_path: Path, backfilled: Callable[..., Folder]) -> Folder:
-    """A simulated warehouse with three days of GB's mix."""
+    """Return a simulated warehouse with three days of GB's mix."""
     return backfilled(tmp_path / "home", "neso.generation")
 
 
@@ -114,7 +114,7 @@ def test_a_repair_of_named_files_reads_no_other(
 
 
 def test_the_next_ingest_heals_by_itself(storage: Folder) -> None:
-    """Though it brings only today's rows, the whole month is there again, and every document."""
+    """Check that the whole month and every document return, although the run stores only today's rows."""
     before = mix(storage)
     for harm in (damage.empty, damage.flip, damage.endless_link):
         harm(storage.path(MONTH), CHANCE)
@@ -253,7 +253,7 @@ HARMS = {
     layout.PRUNED: b"\xff not a number",
     "published/health/elexon.json": b'{"source": "elexon", "fee',
 }
-"""What is kept beside rows and documents, damaged."""
+"""Damaged bookkeeping, which is stored beside rows and documents."""
 
 
 @pytest.mark.parametrize("body", [b'{"aemo', b"[]", b'{"elexon.demand": "x"}', b'{"elexon.demand": 3}'])

@@ -1,4 +1,4 @@
-"""Retention: old runs go with their files, no partition loses its materialisation. No late annotations."""
+"""Test retention: old runs and their files go, and every partition keeps its materialisation. No late annotations."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def instance(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 
 def materialise(instance: dg.DagsterInstance, *days: str) -> str:
-    """One run that tells a materialisation of each day, as the feeds' runs do."""
+    """Materialise each day in a single run, as the feeds' runs do; return the run's id."""
 
     return dg.materialize([daily(days)], instance=instance, partition_key=days[0]).run_id
 

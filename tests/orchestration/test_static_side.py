@@ -1,4 +1,4 @@
-"""`emds publish --to`: what is put is what the API says, whole at every moment, in a folder and in a bucket."""
+"""Test `emds publish --to`: it writes what the API returns, complete at every moment, in a folder and in a bucket."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def publication(version: int, text: str, *withheld: str) -> StaticPublication:
 
 
 def files_by_name(target: Target) -> dict[str, bytes]:
-    """What a web server or CDN shows by name, without the ready forms that only a folder has."""
+    """Return what a web server or CDN serves by name, without the compressed files that only a folder has."""
     names = [name for name in target.listing(SITE) if name != SITE_VERSION and not name.endswith(".gz")]
     return {name.removeprefix(SITE): target.get(name) or b"" for name in names}
 
 
 def manifest_of(get: Callable[[str], bytes | None]) -> dict[str, Any]:
-    """The manifest that the pointer names, every object of it there with its hash."""
+    """Return the manifest that the pointer names; every object in it exists and has its hash."""
     pointer = orjson.loads(get(POINTER) or b"{}")
     body = get(pointer["manifest"])
     assert body is not None
@@ -126,7 +126,7 @@ def test_a_damaged_month_file_costs_no_other_its_publication(
     settings, target = filled.settings(public_url="https://files.example/emds"), open_target(str(tmp_path / "one"))
     publish_to(target, filled.storage, settings)
     before = manifest_of(target.get)["months"]
-    spoilt = next(month for month in before if month["metric"] != "capacity")  # a year's file is named otherwise
+    spoilt = next(month for month in before if month["metric"] != "capacity")  # a year's file has another name
     path = filled.home / layout.series(*(spoilt[name] for name in ("metric", "zone", "month")))
     whole = path.read_bytes()
     try:

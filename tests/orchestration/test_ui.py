@@ -1,6 +1,6 @@
-"""Dagster's web server and daemon over a simulated warehouse, driven by GraphQL as the UI drives them.
+"""Drive Dagster's web server and daemon over a simulated warehouse by GraphQL, as the UI does.
 
-A partition, backfills, kills. One file: its servers start once.
+The tests cover a partition, backfills and kills. They share a file, so that their servers start once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASSET = ["caiso", "demand"]
 DAYS = ordinary_days(12)
 BROKEN = DAYS[3]
 FEEDS = ("demand", "interchange")
-"""Of EIA: what the kills are about; no other test touches them."""
+"""EIA's feeds for the kills; no other test uses them."""
 TEN_DAYS = [str(day) for day in ordinary_days(10, 12)]
 (SINGLE_DAY,) = ordinary_days(1, 24)
 MONITORING = "run_monitoring: {enabled: true, poll_interval_seconds: 3, free_slots_after_run_end_seconds: 1}\n"
@@ -66,7 +66,7 @@ def test_a_partition_is_materialised_from_the_ui(ui: Ui) -> None:
 
 
 def lights(ui: Ui, asset: list[str], day: str) -> dict[str, str]:
-    """The state of each check that a partition was last evaluated by."""
+    """Return the state of each check in its last evaluation of a partition."""
     query = """query($k: AssetKeyInput!, $p: String!) { assetNodeOrError(assetKey: $k) { ... on AssetNode {
         assetChecksOrError { ... on AssetChecks { checks { name } } } } } }"""
     nodes = ui.ask(query.replace(", $p: String!", ""), k={"path": asset})["assetNodeOrError"]
@@ -102,7 +102,7 @@ def test_a_backfill_is_cancelled(ui: Ui) -> None:
     cancelled = ui.ask("mutation($b: String!) { cancelPartitionBackfill(backfillId: $b) { __typename } }", b=backfill)
     assert cancelled["cancelPartitionBackfill"]["__typename"] == "CancelBackfillSuccess"
     ui.until(lambda: ui.runs(dagster__backfill=backfill)[run], lambda status: status == "CANCELING")
-    time.sleep(2)  # Dagster tells the run's process only after it has said so
+    time.sleep(2)  # Dagster reports the cancellation before it signals the run's process
     os.kill(pid, signal.SIGCONT)
     ui.until(lambda: ui.backfill_status(backfill), lambda status: status == "CANCELED")
     assert ui.runs(dagster__backfill=backfill) == {run: "CANCELED"}
@@ -111,7 +111,7 @@ def test_a_backfill_is_cancelled(ui: Ui) -> None:
 @pytest.mark.campaign
 @pytest.mark.timeout(900)
 def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: Ui) -> None:
-    """Run, code server and daemon are killed together, as in a power failure; the fleet tests kill a single run."""
+    """Kill run, code server and daemon together, as in a power failure; the fleet tests kill a single run."""
     shutil.rmtree(ui.home / "raw" / "eia", ignore_errors=True)
     backfill = ui.backfill([["eia", feed] for feed in FEEDS], TEN_DAYS)
     _, pid = stopped_amid(ui, backfill)
@@ -132,7 +132,7 @@ def test_a_backfill_of_two_feeds_over_ten_days_that_is_killed_is_done_again(ui: 
 
 
 def stopped_amid(ui: Ui, backfill: str) -> tuple[str, int]:
-    """Holds the backfill's run while it brings days; the run and its process."""
+    """Suspend the backfill's run while it stores days; return the run and its process."""
     before = kept(ui)
     (run,) = ui.until(lambda: ui.runs(dagster__backfill=backfill), bool, most_pause_s=0.2)
     pid = ui.until(lambda: process_of(ui, run), bool, most_pause_s=0.2)

@@ -1,4 +1,4 @@
-"""`aemo.mix` through a run: SCADA and rooftop solar are served together, and the doctor reports what units cost."""
+"""Run `aemo.mix`: SCADA and rooftop solar are served together, and the doctor reports the effect of unknown units."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Served = Callable[[], set[tuple[str, str]]]
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Served:
-    """Fuels and resolutions that are served of New South Wales, after the first hour of 21 November was fetched."""
+    """Return a function that fetches 21 November's first hour and returns New South Wales's fuels and resolutions."""
     in_simulated(monkeypatch, tmp_path)
     monkeypatch.setenv("EMDS_NOW", "2026-11-20T15:20:00Z")
 

@@ -1,6 +1,6 @@
-"""`emds up` as a person starts it.
+"""Run `emds up` as a person does.
 
-An empty folder becomes a running service, Ctrl-C stops it whole, a second start fills nothing.
+An empty folder becomes a running service, Ctrl-C stops it completely, and a second start fills nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 ROOT = Path(__file__).resolve().parents[2]
 
 
-# At a chosen time: in the first hours of a day some publishers have not published anything about the day before.
+# The time is fixed, because in the first hours of a day some publishers have no data of the day before.
 ENVIRON = {k: v for k, v in os.environ.items() if k not in ("EMDS_FEEDS", "EMDS_SIMULATED_FAULTS", "EMDS_BASE_URL")}
 ENVIRON["EMDS_NOW"] = NOW
 EMDS = (sys.executable, "-u", "-m", "orchestration.cli")
@@ -34,9 +34,9 @@ EMDS = (sys.executable, "-u", "-m", "orchestration.cli")
 
 @contextmanager
 def up(home: Path, *options: str) -> Iterator[tuple[str, str]]:
-    """What it printed once all was up, and the API's address; stopped as Ctrl-C stops it."""
+    """Yield the output once everything runs, and the API's URL; then stop the service as Ctrl-C does."""
     ports, log = (free_port(), free_port()), home.with_suffix(".log")
-    # All zones are requested with one key at once.
+    # The tests request all zones at once with one key.
     environ = ENVIRON | {"EMDS_KEY_CALLS_PER_SECOND": "0", "DAGSTER_HOME": ""}
     argv = [*EMDS, "up", "--home", str(home), "--port", str(ports[0]), "--ui-port", str(ports[1]), *options]
     with log.open("wb") as out:
@@ -54,7 +54,7 @@ def up(home: Path, *options: str) -> Iterator[tuple[str, str]]:
             with socket.socket() as probe:
                 assert probe.connect_ex(("127.0.0.1", port)), f"something still listens on {port}"
     finally:
-        if child.poll() is None:  # its servers have sessions of their own: only it can stop them
+        if child.poll() is None:  # its servers have sessions of their own, so only it can stop them
             child.terminate()
             child.wait(60)
 
@@ -67,7 +67,7 @@ def get(url: str, key: str = "") -> dict:  # type: ignore[type-arg]
 
 
 def signed_up(base: str, email: str = "somebody@example.org") -> str:
-    """A new API key."""
+    """Return a new API key."""
     body, headers = json.dumps({"email": email}).encode(), {"Content-Type": "application/json"}
     with urllib.request.urlopen(urllib.request.Request(f"{base}/v1/keys/signup", body, headers), timeout=20) as answer:
         return str(json.load(answer)["api_key"])

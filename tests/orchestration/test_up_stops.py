@@ -1,6 +1,6 @@
-"""Every way to end `emds up`, SIGKILL too, leaves no process behind; it ends with the first server that ends.
+"""Check that `emds up` leaves no process behind, however it ends, and ends with the first server that ends.
 
-Stand-in servers. Over one home it runs once.
+The servers are stand-ins. Only one `emds up` runs over a home.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 open(sys.argv[2], "w").write(str(child.pid))
 server.serve_forever()
 """
-"""A server with a child of its own, as gunicorn and Dagster have."""
+"""A server with a child process, as gunicorn and Dagster have."""
 PROGRAM = """
 import sys
 from orchestration import cli
@@ -52,7 +52,7 @@ sys.exit(cli.main(["up", "--port", str(api), "--ui-port", str(ui)]))
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """`up` on two free ports."""
+    """Yield `up` on two free ports."""
     ports = str(free_port()), str(free_port())
     argv = [sys.executable, "-u", "-c", PROGRAM, SERVER, *ports, str(tmp_path)]
     environ = {**os.environ, "EMDS_HOME": str(tmp_path)}
@@ -64,7 +64,7 @@ def running(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def until_up(process: subprocess.Popen[str]) -> str:
-    """What it has printed when all runs."""
+    """Return the output up to the time when everything runs."""
     output = ""
     for line in process.stdout or ():
         output += line
@@ -74,7 +74,7 @@ def until_up(process: subprocess.Popen[str]) -> str:
 
 
 def alive(folder: Path, *names: str) -> list[str]:
-    """The servers whose own children still run."""
+    """Return the servers whose own children still run."""
     return [name for name in names if runs(int((folder / name).read_text()))]
 
 
@@ -139,7 +139,7 @@ def test_a_fill_that_fails_ends_all(tmp_path: Path) -> None:
 
 
 def server_of(folder: Path, name: str) -> int:
-    """The process id of a server: the parent of the child that it wrote down."""
+    """Return the process id of a server, which is the parent of the child that it recorded."""
     return int(Path(f"/proc/{(folder / name).read_text()}/stat").read_text().split()[3])
 
 
@@ -199,7 +199,7 @@ def test_a_log_stays_within_bounds_while_it_is_appended_to(tmp_path: Path, monke
 
 
 def second(home: Path) -> subprocess.Popen[str]:
-    """A true `emds up` over a home, on ports of its own."""
+    """Start a real `emds up` over a home, on other ports."""
     ports = ("--port", str(free_port()), "--ui-port", str(free_port()))
     environ = {name: value for name, value in os.environ.items() if name not in ("EMDS_NOW", "EMDS_FEEDS")}
     return subprocess.Popen(
@@ -218,7 +218,7 @@ def test_servers_end_with_an_up_that_is_killed(running: subprocess.Popen[str], t
     assert len(servers) == 3
     running.kill()
     assert patient(lambda: not any(map(runs, servers)))
-    for name in ("api", "ui"):  # what a killed server leaves is its own affair
+    for name in ("api", "ui"):  # killed servers leave their own children, which the test ends
         os.kill(int((tmp_path / name).read_text()), signal.SIGKILL)
 
 

@@ -55,7 +55,7 @@ def settings_of(place: BucketPlace, folder: Path, cache_s: int) -> Settings:
 def test_a_row_read_after_its_entry_is_never_older(
     bucket_place: BucketPlace, tmp_path: Path, clock: Clock, cache_s: int
 ) -> None:
-    """The worker's caches were filled at any moment before; the log and a message report the entry."""
+    """Fill the worker's caches at any moment before, and read the entry from the log and from a message."""
     writer, chance = bucket_place.open(), random.Random(cache_s)
     writer.put(layout.MODE, b"simulated")
     catalogue.publish(writer, sources(), "simulated", (), tuple(sources()), BASE)
@@ -75,7 +75,7 @@ def test_a_row_read_after_its_entry_is_never_older(
         return float(answer.get_json()["data"][0]["value"])
 
     def count_entries() -> int:
-        """How many entries a message would hold."""
+        """Return the number of entries in a message."""
         documents = Documents(follower, delivery.settled_s(settings))
         bodies = events.news_for(documents, webhook, BASE, BASE).bodies
         return len(orjson.loads(bodies[0])["data"]["entries"]) if bodies else 0
@@ -93,7 +93,7 @@ def test_a_row_read_after_its_entry_is_never_older(
         waited += 1
         assert waited < 200
         if entries == newest + 1 and newest < 2:
-            read()  # filled in the last moment
+            read()  # the cache is filled at the last moment
             newest += 1
             put(writer, float(newest), newest + 1)
     app.extensions["emds"].gate.close()

@@ -1,4 +1,4 @@
-"""The event `day_ahead`: once per auction, again if it changes, rounded, and never of what may not be redistributed."""
+"""Test the event `day_ahead`: once per auction, again after a change, rounded, and only for redistributable data."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FEED = "toy.price"
 
 
 class Market:
-    """A warehouse with the auction of Spain."""
+    """A warehouse with Spain's auction."""
 
     def __init__(self, storage: Folder, step: int = HOUR) -> None:
         self.storage, self.step = storage, step
 
     def publish(self, withheld: bool = False) -> None:
-        """Publish the catalogue, with the rights as they are now."""
+        """Publish the catalogue with the current redistribution permissions."""
         feed = declared.feed(FEED, ("ES",), (Metric.PRICE,), "15m" if self.step == QUARTER else "1h")
         sources = {"toy": declared.source("toy", (feed,), withheld=withheld)}
         self.storage.put(layout.MODE, b"live")
@@ -43,7 +43,7 @@ class Market:
         self.terms = catalogue.terms(sources, "live")
 
     def put(self, day: MarketDay, values: Sequence[float], first: int = 0, known_at: int = NOW) -> None:
-        """Fold prices from the given interval of a market day on."""
+        """Fold prices of a market day, starting with interval number `first`."""
         rows, resolution = Rows(), "15m" if self.step == QUARTER else "1h"
         starts = [day.start + self.step * (first + place) for place in range(len(values))]
         rows.extend(SeriesKey("ES", Metric.PRICE, "EUR/MWh", resolution), starts, list(values))
@@ -138,7 +138,7 @@ def test_a_damaged_file_costs_no_other_event(post: Post, market: Market) -> None
 
 @pytest.mark.parametrize("day", [date(2027, 3, 28), date(2027, 10, 31), date(2027, 6, 1)])
 def test_every_part_agrees_with_a_search_of_all_blocks(tmp_path: Path, day: date) -> None:
-    """On days of 23, 25 and 24 hours, in quarter hours."""
+    """Check days of 23, 24 and 25 hours in quarter hours."""
     market, wanted, chance = (
         Market(Folder(tmp_path), QUARTER),
         MarketDay(day, "Europe/Brussels"),

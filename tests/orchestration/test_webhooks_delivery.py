@@ -1,4 +1,4 @@
-"""Deliveries of webhooks: in order, at least once through kills, retried, and bounded whatever receivers do."""
+"""Test deliveries of webhooks: in order, at least once despite kills, retried, and limited whatever receivers do."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_deliverer_killed_at_any_point_loses_and_disorders_nothing(post_anywhe
 
 
 def _killed_at_statement(post: Post, step: int) -> bool:
-    """A child runs a round and gets SIGKILL before statement `step`."""
+    """Run a round in a child that gets SIGKILL before statement `step`; return whether it was killed."""
     pid = os.fork()
     if pid == 0:
         accounts, count = post.open(), 0
@@ -146,7 +146,7 @@ def test_two_deliverers_at_once_send_nothing_twice(post_anywhere: Post) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["hang", "trickle"])
 def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> None:
-    """Thirty subscriptions of three keys, older than that of an honest fourth: it is served among the first."""
+    """Serve a fourth key's subscription among the first, despite thirty older ones of keys with slow receivers."""
     slow, prompt = post.receiver(answer=lambda _: how), post.receiver()
     for number in range(2, 5):
         sign_ups.sign_up(post.accounts.database, f"{number}@example.org", "127.0.0.1", 1)
@@ -171,7 +171,7 @@ def test_slow_receivers_of_other_keys_hold_up_nobody(post: Post, how: str) -> No
 
 
 def test_keys_whose_prompt_receivers_turn_slow_hold_up_nobody(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sixty keys' receivers, which were prompt, hang until fifteen honest ones have their messages."""
+    """Let the formerly prompt receivers of sixty keys hang until fifteen honest ones have their messages."""
     monkeypatch.setattr(delivery, "SLOW_S", 0.02)
     arrived, in_time, honest = threading.Event(), list[bool](), list[str]()
     for number in range(2, 62):

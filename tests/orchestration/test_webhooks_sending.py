@@ -46,7 +46,7 @@ def test_public_addresses_are(address: str) -> None:
 
 
 def _named(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
-    """Install a resolver that gives one list of addresses after the other; return the names that were looked up."""
+    """Install a resolver that returns the lists of addresses in turn; return the names that were looked up."""
     asked: list[str] = []
     left = list(answers)
 
@@ -69,7 +69,7 @@ def test_a_name_that_leads_to_a_private_address_is_refused(
 
 
 def test_the_connection_goes_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that resolves to a public address first and a private one later (DNS rebinding) is looked up once."""
+    """Look up only once a name that resolves first to a public address and then to a private one (DNS rebinding)."""
     asked = _named(monkeypatch, ["93.184.216.34"], ["127.0.0.1"])
     gone: list[Any] = []
 
@@ -109,7 +109,7 @@ def test_an_interim_answer_is_passed_over_and_a_head_counts_once_it_is_whole(fin
             connected, _ = server.accept()
             with connected, suppress(OSError):
                 received = b""
-                while not received.endswith(b"{}"):  # what is left unread would reset the connection
+                while not received.endswith(b"{}"):  # unread bytes would reset the connection
                     received += connected.recv(4096)
                 connected.sendall(b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 " + final)
 

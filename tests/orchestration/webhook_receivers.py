@@ -1,4 +1,4 @@
-"""Accounts with webhooks, an empty warehouse with a log of changes, and receivers on loopback."""
+"""Provide accounts with webhooks, an empty warehouse with a change log, and receivers on loopback."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NOW = 1_800_000_000
 
 @dataclass
 class Post:
-    """Accounts, an empty warehouse with a log, and receivers."""
+    """Accounts, an empty warehouse with a change log, and receivers."""
 
     home: Path
     url: str = ""
-    """Of the accounts database; SQLite beside the warehouse by default."""
+    """The URL of the accounts database; by default it is SQLite beside the warehouse."""
     receivers: list[Receiver] = field(default_factory=list)
     opened: list[Database] = field(default_factory=list)
 
@@ -78,10 +78,10 @@ class Post:
             connection.execute(text(statement))
 
     def due_now(self) -> None:
-        """As if the pause and the lease of a killed deliverer were over."""
+        """Make webhooks due, as if the pause and the lease of a killed deliverer were over."""
         self.sql("UPDATE webhooks SET next_at = 0, claimed_until = 0")
 
 
 def firsts(receiver: Receiver) -> list[int]:
-    """The `first` of every entry taken, in order."""
+    """Return the `first` of every received entry, in order."""
     return [entry["first"] for message in receiver.taken for entry in message["data"]["entries"]]
