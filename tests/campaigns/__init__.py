@@ -1,1 +1,1 @@
-"""Stories over the whole pipeline: outages, kills and faults, each with what readers see of them."""
+"""Run campaigns over the whole pipeline (outages, kills and faults), each with its effects for readers."""

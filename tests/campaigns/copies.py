@@ -1,4 +1,4 @@
-"""Copies of the small warehouse, in a folder or in a bucket: each opened by the pipeline and harmed behind its back."""
+"""Copy the small warehouse into a folder or bucket, for the pipeline to open and for faults to damage unnoticed."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class FolderCopy:
     home: Path
 
     def opened(self, now: int = LATER) -> PipelineContext:
-        """The pipeline over it, as a process that starts has it."""
+        """Return the pipeline over the copy, as a starting process opens it."""
         return opened(self.home, now)
 
     def keys(self, prefix: str) -> list[str]:
-        """The keys below a folder that hold bytes."""
+        """Return the keys below `prefix` whose files are not empty."""
         return [key for key in Folder(self.home).keys(prefix) if (self.home / key).stat().st_size]
 
     def read(self, key: str) -> bytes:
         return (self.home / key).read_bytes()
 
     def overwrite(self, key: str, body: bytes) -> None:
-        """In place and with its old time, as a disk does it."""
+        """Overwrite in place and keep the old time, as a disk does."""
         path, times = self.home / key, (self.home / key).stat()
         path.write_bytes(body)
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def write(self, key: str, body: bytes) -> None:
-        """As an editor does it: a new file."""
+        """Write a new file, as an editor does."""
         (self.home / key).unlink(missing_ok=True)
         (self.home / key).write_bytes(body)
 
@@ -75,14 +75,14 @@ class BucketCopy:
         return self._server.RequestHandlerClass.objects  # type: ignore[attr-defined]
 
     def opened(self, now: int = LATER, endpoint: str = "") -> PipelineContext:
-        """The pipeline over it, or over a line to it, with a client that gives up after seconds."""
+        """Return the pipeline over the copy or over `endpoint`, with a client that gives up after a few seconds."""
         bounds = {"request_s": 1.5, "retries": 2, "retry_s": 4.0}
         with mock.patch("warehouse.store.bucket.Bucket", partial(Bucket, **bounds)):
             address = f"s3://emds/base?endpoint={endpoint or self.server}"
             return opened(address, now, self.folder.with_suffix(".local"))
 
     def keys(self, prefix: str) -> list[str]:
-        """The keys below a folder that hold bytes."""
+        """Return the keys below `prefix` whose objects are not empty."""
         listed = self.objects.listed(f"emds/base/{prefix}", "", 10**9)
         return [key.removeprefix("emds/base/") for key, found in listed if found.body]
 
@@ -92,13 +92,13 @@ class BucketCopy:
         return found.body
 
     def overwrite(self, key: str, body: bytes) -> None:
-        """Other bytes under the old metadata: version and number of the put stay."""
+        """Write other bytes under the old metadata, which keeps the version and number of the put."""
         found = self.objects.get(f"emds/base/{key}")
         assert found is not None
         self.objects.put(f"emds/base/{key}", body, found.headers)
 
     def write(self, key: str, body: bytes) -> None:
-        """As another tool does it: without version and number."""
+        """Write without version and number, as another tool does."""
         self.objects.put(f"emds/base/{key}", body, {})
 
     def remove(self, key: str) -> None:
@@ -109,7 +109,7 @@ Copy = FolderCopy | BucketCopy
 
 
 def into_bucket(home: Path, objects: Path) -> None:
-    """Copies a warehouse into a bucket as `emds copy` does, in a process of its own."""
+    """Copy a warehouse into a bucket as `emds copy` does, in a separate process."""
     os.environ.update(CREDENTIALS)
     pid = os.fork()
     if pid == 0:
@@ -120,6 +120,6 @@ def into_bucket(home: Path, objects: Path) -> None:
 
 
 def copied(place: str, base: Path, name: str) -> Copy:
-    """A new copy beside the base; `base`: the warehouse's folder, or that of a bucket's objects."""
+    """Return a new copy beside `base`, the folder of the warehouse or of a bucket's objects."""
     folder = Path(shutil.copytree(base, base.parent / name))
     return FolderCopy(folder) if place == "folder" else BucketCopy(folder)

@@ -2,9 +2,9 @@
 
     python -m tests.campaigns.faults [SECONDS [SEED [folder|bucket [KIND...]]]]
 
-After each fault the pipeline runs once over the harmed copy; then the copy is repaired, rebuilt from the raw archive
-and ingested anew. **lost** counts rows that are no longer served. **wrong** counts rows served at either moment that
-are not true, although the run reported nothing. **stale** counts zones that the fault does not concern and whose
+After each fault the pipeline runs once over the damaged copy; then the copy is repaired, rebuilt from the raw archive
+and ingested again. **lost** counts rows that are no longer served. **wrong** counts rows served at either moment that
+are not true, although the run reported nothing. **stale** counts zones that the fault does not affect and whose
 documents were not renewed. The exit code is 1 after a bad case.
 """
 
@@ -31,7 +31,7 @@ from tests.campaigns.small import LATER, Truth, built, ingest, renewed, reparse,
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one case."""
+    """The result of a case."""
 
     kind: str
     number: int
@@ -48,7 +48,7 @@ class Verdict:
 
 
 def counts(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """A line a kind, each bad case, and the sum."""
+    """Yield a line per kind, each bad case, and the sum."""
     for kind in dict.fromkeys(verdict.kind for verdict in verdicts):
         own = [verdict for verdict in verdicts if verdict.kind == kind]
         said, bad = sum(verdict.reported for verdict in own), sum(not verdict.good for verdict in own)
@@ -82,7 +82,7 @@ def run(folder: Path, seconds: float, seed: int, place: str = "folder", only: Co
 
 
 def in_child(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Copy, kind: str, number: int) -> Verdict:
-    """One case in a process of its own: what it sets, patches or leaves open goes with it."""
+    """Run a case in a separate process, which takes its settings, patches and open files with it."""
     answer = truth.home.parent / "verdict"
     answer.unlink(missing_ok=True)
     pid = os.fork()
@@ -93,7 +93,7 @@ def in_child(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Co
             os.dup2(nowhere.fileno(), 2)
         try:
             verdict = case(truth, fault, copy, kind, number)
-        except BaseException as error:  # the case's verdict, whatever it is
+        except BaseException as error:  # every error is the case's verdict
             verdict = Verdict(kind, number, "died", error=f"{type(error).__name__}: {error}"[:300])
         answer.write_bytes(pickle.dumps(verdict))
         os._exit(0)
@@ -102,12 +102,12 @@ def in_child(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Co
 
 
 def case(truth: Truth, fault: Callable[[Any, random.Random], Harm], copy: Copy, kind: str, number: int) -> Verdict:
-    """Harms a copy, looks, repairs, looks again."""
+    """Damage a copy, compare it, repair it, and compare it again."""
     harm = fault(copy, random.Random(number))
     pipeline = copy.opened()
     wrong = 0 if harm.reported else truth.wrong(served(pipeline)[0])
     stale = with_documents(truth) - harm.zones - set(renewed(pipeline, LATER))
-    copy.opened()  # which also names the copy in the environment
+    copy.opened()  # also sets the copy in the environment
     verify.repair()
     pipeline = copy.opened()
     reparse(pipeline, LATER)

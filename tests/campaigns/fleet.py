@@ -59,20 +59,20 @@ class Server:
             )
 
     def kill(self) -> None:
-        """SIGKILL to it and all that it has started, whatever session that is in: as where its container is lost."""
+        """Send SIGKILL to the process and all its descendants in any session, as happens when its container is lost."""
         for process in (self.process.pid, *descendants(self.process.pid)):
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         self.process.wait(30)
 
     def restart(self) -> None:
-        """Killed, and started again after a while."""
+        """Kill the process, and start it again after DOWN_S."""
         self.kill()
         time.sleep(DOWN_S)
         self.start()
 
     def stop(self) -> None:
-        """SIGTERM, and SIGKILL to what is left after a while."""
+        """Send SIGTERM, and SIGKILL to what is left after 40 seconds."""
         below = descendants(self.process.pid)
         self.process.terminate()
         with suppress(subprocess.TimeoutExpired):
@@ -84,7 +84,7 @@ class Server:
 
 
 class Parts:
-    """Database, store, Dagster's servers and replicas, in the order in which each finds what it needs."""
+    """The database, store, Dagster's servers and replicas, started so that each finds what it needs."""
 
     def __init__(self, folder: Path, now: str, since: str) -> None:
         """Take `now`, the fixed time of the publishers, and `since`, the first market day of partitions."""
@@ -104,14 +104,14 @@ class Parts:
         self.store = Server(store, dict(os.environ), folder / "store.log")
         self.replicas: list[Server] = []
         self.dagster: dict[str, Server] = {}
-        """Its servers by compose's names, code servers first."""
+        """Dagster's servers by compose's names, code servers first."""
 
     @property
     def accounts_url(self) -> str:
         return self.postgres.address("accounts")
 
     def _environ(self, besides: Mapping[str, str]) -> dict[str, str]:
-        """What compose gives its services, with this machine's addresses."""
+        """Return what compose gives its services, with this machine's addresses."""
         here = {
             "EMDS_HOME": self.address,
             "EMDS_DATABASE_URL": self.postgres.address("accounts"),
@@ -134,7 +134,7 @@ class Parts:
         return self._common | {"EMDS_LOCAL_DIR": str(self.folder / name)} | engine | more
 
     def emds(self, *verbs: Sequence[str], **more: str) -> None:
-        """Verbs one after the other in one process, to their end. Raises RuntimeError where one fails."""
+        """Run commands in turn in one process until they end. Raises RuntimeError if a command fails."""
         done = subprocess.run(
             [sys.executable, "-c", _VERBS, json.dumps(verbs)],
             cwd=ROOT,
@@ -148,7 +148,7 @@ class Parts:
             raise RuntimeError(f"{verbs}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
 
     def start_dagster(self, name: str) -> None:
-        """One of its servers; the code server is waited for: it listens once it has loaded."""
+        """Start one of Dagster's servers. Wait for the code server, which listens once it has loaded."""
         argv = (*EMDS, *self.here(SERVICES[name]["command"][1:]))
         self.dagster[name] = Server(argv, self.environ(name), self.folder / f"{name}.log")
         ends = time.monotonic() + 180
@@ -162,14 +162,14 @@ class Parts:
             return probe.connect_ex(("127.0.0.1", self.ports[CODE])) == 0
 
     def health(self, service: str) -> subprocess.CompletedProcess[str]:
-        """compose's health check of one of Dagster's servers, as a process."""
+        """Run compose's health check of one of Dagster's servers as a process."""
         words = self.here(SERVICES[service]["healthcheck"]["test"][1:])
         path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
         environ = self.environ(service) | {"PATH": path}
         return subprocess.run(words, cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=120)
 
     def here(self, words: Sequence[str]) -> list[str]:
-        """Words of a command line of compose's with this machine's ports and folders."""
+        """Return the words of a compose command line with this machine's ports and folders."""
         port, ui = str(self.ports[CODE]), str(self.ports["webserver"])
         known = {"3030": port, "3000": ui, "0.0.0.0": "127.0.0.1"}
         local = str(self.folder / "daemon")
@@ -182,7 +182,7 @@ class Parts:
             self.replicas.append(Server(argv, self.environ(name), self.folder / f"{name}.log"))
 
     def close(self) -> None:
-        """Ends everything that was started."""
+        """End everything that was started."""
         for server in (*reversed(self.dagster.values()), *self.replicas):
             server.stop()
         self.engine.close()

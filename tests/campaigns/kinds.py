@@ -1,7 +1,7 @@
-"""Define the campaign's faults: each harms a copy, runs the pipeline over it, and reports what it did and its possible
-cost.
+"""Define the campaign's faults: each damages a copy, runs the pipeline over it, and reports the damage and its reach.
 
-A fault takes a copy and a source of chance. Processes that ingest are forked before a copy's server or client is used.
+A fault takes a copy and a source of random numbers. Processes that ingest are forked before a copy's server or client
+is used.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ from warehouse.store.storage import Folder
 
 KEPT = ("series/", "history/", "raw/", "published/")
 MOST_S = 900
-"""A process that has not ended after so many seconds hangs, and is killed."""
+"""The seconds after which a process counts as hanging and is killed."""
 REQUESTS = 1250
-"""About so many requests an ingest over a bucket takes."""
+"""The approximate number of requests of an ingest over a bucket."""
 
 
 @dataclass(frozen=True)
 class Harm:
-    """What a fault did. `zones`: those whose documents may stay as they are; `reported`: whether the run said that
-    something is wrong."""
+    """The effect of a fault: the `zones` whose documents may stay old, and whether the run `reported` an error."""
 
     what: str
     zones: frozenset[str] = frozenset()
@@ -49,14 +48,14 @@ class Harm:
 
 
 def reported(copy: Copy, pipeline: PipelineContext | None = None) -> bool:
-    """An ingest over a harmed copy, by `pipeline` or one that starts; whether it reported anything."""
+    """Ingest over a damaged copy, by `pipeline` or a new one; return whether the run reported anything."""
     reports, unpublished = ingest(pipeline or copy.opened(), LATER)
     findings = [f for report in reports for f in report.findings if f.severity == "error"]
     return bool(unpublished or findings or any(report.failed for report in reports))
 
 
 def zones_of(key: str) -> frozenset[str]:
-    """Return the zones that a key's loss may cost: those of a monthly file or document, or of a raw response's feed."""
+    """Return the zones that a key's loss affects: those of a monthly file or document, or of a raw response's feed."""
     first, *rest = key.split("/")
     if first in ("series", "history"):
         return frozenset([next(part for part in rest if "zone=" in part).removeprefix("zone=")])
@@ -68,12 +67,12 @@ def zones_of(key: str) -> frozenset[str]:
 
 
 def random_file(copy: Copy, chance: random.Random) -> str:
-    """The key of a random kept file."""
+    """Return the key of a random stored file."""
     return chance.choice([key for prefix in KEPT for key in copy.keys(prefix)])
 
 
 def flip(copy: Copy, chance: random.Random) -> Harm:
-    """One bit of a kept file."""
+    """Flip a bit of a stored file."""
     key = random_file(copy, chance)
     body = bytearray(copy.read(key))
     at = chance.randrange(len(body) * 8)
@@ -83,7 +82,7 @@ def flip(copy: Copy, chance: random.Random) -> Harm:
 
 
 def cut(copy: Copy, chance: random.Random) -> Harm:
-    """A kept file ends early, or is empty."""
+    """Cut or empty a stored file."""
     key = random_file(copy, chance)
     body = copy.read(key)
     left = chance.choice([0, chance.randrange(len(body))])
@@ -92,14 +91,14 @@ def cut(copy: Copy, chance: random.Random) -> Harm:
 
 
 def missing(copy: Copy, chance: random.Random) -> Harm:
-    """A kept file is gone."""
+    """Remove a stored file."""
     key = random_file(copy, chance)
     copy.remove(key)
     return Harm(f"{key} removed", zones_of(key), reported(copy))
 
 
 def mode(copy: Copy, chance: random.Random) -> Harm:
-    """The file that states the mode is empty, cut, another or gone: no row of another mode is folded in or served."""
+    """Empty, cut, change or remove the file of the mode; no row of another mode may be folded or served."""
     whole, body = copy.read(layout.MODE), chance.choice([b"", b"simu", b"recorded", b"Simulated?", None])
     if body is None:
         copy.remove(layout.MODE)
@@ -116,7 +115,7 @@ def mode(copy: Copy, chance: random.Random) -> Harm:
 
 
 def clock(copy: Copy, chance: random.Random) -> Harm:
-    """The documents are published by a clock that is hours off, before or after, and then by the right one."""
+    """Publish the documents by a clock that is hours ahead or behind, and then by the right one."""
     off = chance.choice([-1, 1]) * chance.randrange(1, 72) * 3600
     refresh_all(copy.opened(LATER + off))
     return Harm(f"a clock off by {off // 3600} hours", reported=reported(copy))
@@ -124,7 +123,7 @@ def clock(copy: Copy, chance: random.Random) -> Harm:
 
 @dataclass(frozen=True)
 class Hostile:
-    """A session whose responses for one feed are harmed."""
+    """A session whose responses for one feed are damaged."""
 
     session: Fetcher
     feed: str
@@ -160,11 +159,11 @@ def publisher(copy: Copy, chance: random.Random) -> Harm:
     return Harm(f"{name}: answers {kind}", reported=reported(copy, hostile))
 
 
-# Only for a folder
+# The following faults are only for a folder.
 
 
 def kill_at_operation(copy: FolderCopy, chance: random.Random) -> Harm:
-    """SIGKILL before a random file operation of an ingest."""
+    """Send SIGKILL before a random file operation of an ingest."""
     step, count = chance.randrange(1, 1500), 0
     operations = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
@@ -185,7 +184,7 @@ def kill_at_operation(copy: FolderCopy, chance: random.Random) -> Harm:
 
 
 class Refusing(Folder):
-    """A folder with one unreadable file, as with foreign rights or a bad sector. Works for root too."""
+    """A folder with one unreadable file, as with another owner's permissions or a bad sector. Works for root too."""
 
     def __init__(self, root: Path, key: str, number: int) -> None:
         super().__init__(root)
@@ -198,14 +197,14 @@ class Refusing(Folder):
 
 
 def unreadable_file(copy: FolderCopy, chance: random.Random) -> Harm:
-    """A kept file refuses to be read."""
+    """Make a stored file unreadable."""
     key, number = random_file(copy, chance), chance.choice([errno.EACCES, errno.EIO])
     refusing = replace(copy.opened(), storage=Refusing(copy.home, key, number))
     return Harm(f"{key}: {os.strerror(number)}", zones_of(key), reported(copy, refusing))
 
 
 def full_disk(copy: FolderCopy, chance: random.Random) -> Harm:
-    """No file may grow beyond some bytes: writes fail in the middle. Nothing is promised but that nothing is lost."""
+    """Limit the size of files, so that writes fail in the middle; the only guarantee is that nothing is lost."""
     most = chance.choice([0, 100, 1000, 10_000])
     pid = os.fork()
     if pid == 0:
@@ -219,12 +218,12 @@ def full_disk(copy: FolderCopy, chance: random.Random) -> Harm:
     return Harm(f"no file beyond {most} bytes", reported=status == 0)
 
 
-# Only for a bucket
+# The following faults are only for a bucket.
 
 
 @dataclass(frozen=True)
 class Writer:
-    """A child that waits for an endpoint, ingests over it, and ends with 1 where that reported anything."""
+    """A child that waits for an endpoint, ingests over it, and exits with 1 if the ingest reported anything."""
 
     copy: BucketCopy
     pid: int
@@ -251,11 +250,11 @@ class Writer:
         os.close(self.pipe)
 
     def ended(self) -> int:
-        """Its exit code, negative for a signal."""
+        """Return the exit code, negative for a signal."""
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
     def killed(self, chance: random.Random, meanwhile: Callable[[], object] = lambda: None) -> str:
-        """Lets it work until it is killed at a random request of its own, before or after that was forwarded."""
+        """Let the child work until it is killed at a random request of its own, before or after forwarding."""
         step, after = chance.randrange(1, REQUESTS), chance.random() < 0.5
         with bad_line(self.copy.server) as line:
             line.kill = lambda number: (self.pid, after) if number == step else None
@@ -273,7 +272,7 @@ def kill_at_request(copy: BucketCopy, chance: random.Random) -> Harm:
 
 
 def two_writers(copy: BucketCopy, chance: random.Random) -> Harm:
-    """Run two ingests of one warehouse at once and kill one; the other's report counts."""
+    """Run two ingests of one warehouse at once and kill one; the report of the other counts."""
     victim, other = Writer.forked(copy), Writer.forked(copy)
     what = victim.killed(chance, lambda: other.start(copy.server))
     code = other.ended()
@@ -282,7 +281,7 @@ def two_writers(copy: BucketCopy, chance: random.Random) -> Harm:
 
 
 def unreadable_object(copy: BucketCopy, chance: random.Random) -> Harm:
-    """A kept object is refused (403), or its store fails at it again and again (500)."""
+    """Reject reads of a stored object (403), or let its store fail repeatedly (500)."""
     key, fault = random_file(copy, chance), chance.choice(["refused", "broken"])
     with bad_line(copy.server) as line:
         line.plan = lambda _, request: fault if unquote(request).partition("?")[0].endswith(f"/{key}") else ""
@@ -291,9 +290,9 @@ def unreadable_object(copy: BucketCopy, chance: random.Random) -> Harm:
 
 
 def _bad_line(faults: tuple[Fault, ...], copy: BucketCopy, chance: random.Random) -> Harm:
-    """The line fails in these ways: at single requests, or at some in a row, more than a client bears.
+    """Let the connection fail at single requests, or at more consecutive ones than a client retries.
 
-    Nothing is promised of a run that this ends, but that nothing is lost; the next one makes all good.
+    The only guarantee for a run that fails is that nothing is lost; the next run repairs everything.
     """
     count, first = chance.randrange(1, 5 if "stall" in faults else 41), chance.randrange(1, REQUESTS)
     in_a_row = chance.random() < 0.5
@@ -324,4 +323,4 @@ KINDS: Mapping[str, Mapping[str, Callable[[Any, random.Random], Harm]]] = {
         "line": partial(_bad_line, LINE),
     },
 }
-"""The faults of each place."""
+"""The faults of a folder and of a bucket."""

@@ -1,4 +1,4 @@
-"""The small warehouse that every case starts from, what is true of it, and what a copy serves after a fault."""
+"""Build the small warehouse that every case starts from, and return its true rows and the rows that a copy serves."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Served = dict[stored_rows.Row, float]
 
 
 def days_of(of: Feed, back: int, now: int) -> list[MarketDay]:
-    """The market days from `back` days ago to today."""
+    """Return the market days from `back` days ago to today."""
     today = local_date(now, of.tz)
     return [MarketDay(today - timedelta(days=i), of.tz) for i in range(back, -1, -1)]
 
 
 def opened(home: Path | str, now: int, local: Path | None = None) -> PipelineContext:
-    """The warehouse of a folder, or of a bucket with a folder of this machine, at an instant, simulated."""
+    """Return the simulated warehouse of a folder, or of a bucket with a local folder, at the time `now`."""
     for name in ("EMDS_FEEDS", "EMDS_SIMULATED_FAULTS", "EMDS_REDISTRIBUTABLE_SOURCES", "EMDS_LOCAL_DIR"):
         os.environ.pop(name, None)
     os.environ.update(
@@ -47,13 +47,13 @@ def opened(home: Path | str, now: int, local: Path | None = None) -> PipelineCon
 
 
 def ingest(pipeline: PipelineContext, now: int, back: int = 1) -> tuple[list[RunReport], list[str]]:
-    """What a scheduled run of every feed does, publishing included; its reports, and what could not be published."""
+    """Run every feed as its schedule does, and publish; return the reports and what could not be published."""
     done = [ingest_days(pipeline, feed(name), days_of(feed(name), back, now)) for name in FEEDS]
     return done, refresh_all(pipeline)
 
 
 def reparse(pipeline: PipelineContext, now: int) -> None:
-    """What `emds rebuild` does, over all days."""
+    """Rebuild all days, as `emds rebuild` does."""
     for name in FEEDS:
         reparse_days(pipeline, feed(name), days_of(feed(name), BASE_DAYS, now))
     refresh_all(pipeline)
@@ -61,23 +61,23 @@ def reparse(pipeline: PipelineContext, now: int) -> None:
 
 @dataclass(frozen=True)
 class Truth:
-    """The warehouse before any fault, and what it may serve: the rows of before and those of an hour later."""
+    """The warehouse before any fault, and the rows that it may serve: those of before and of an hour later."""
 
     home: Path
     before: Served
     after: Served
 
     def lost(self, rows: Served) -> int:
-        """Return the rows that were served before and are no longer served."""
+        """Return the number of rows that were served before and are no longer served."""
         return len(self.before.keys() - rows.keys())
 
     def wrong(self, rows: Served) -> int:
-        """Rows that are in neither truth, or with another value."""
+        """Return the number of rows that are in neither truth, or have another value."""
         return sum(value not in (self.before.get(key), self.after.get(key)) for key, value in rows.items())
 
 
 def built(folder: Path) -> Truth:
-    """Builds the small warehouse, and runs the hour after it on a copy."""
+    """Build the small warehouse, and run the next hour on a copy."""
     home = folder / "base"
     ingest(opened(home, NOW), NOW, BASE_DAYS)
     before, unreadable = served(opened(home, NOW))
@@ -93,7 +93,7 @@ def built(folder: Path) -> Truth:
 
 
 def served(pipeline: PipelineContext) -> tuple[Served, list[str]]:
-    """Every row that is served, and the zones and metrics that cannot be read."""
+    """Return every served row, and the zones and metrics that cannot be read."""
     rows, unreadable = stored_rows.served(pipeline.storage)
     return dict(rows), unreadable
 
@@ -104,7 +104,7 @@ def with_documents(truth: Truth) -> set[str]:
 
 
 def renewed(pipeline: PipelineContext, now: int) -> Sequence[str]:
-    """The zones whose latest and brief were made at an instant."""
+    """Return the zones whose latest and brief were generated at `now`."""
     described = catalogue.load(pipeline.storage)
     assert described is not None
     return [

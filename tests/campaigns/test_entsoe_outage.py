@@ -51,7 +51,7 @@ class Served(NamedTuple):
 
 
 def pipeline(home: Path, away: Iterable[str]) -> PipelineContext:
-    """A simulated pipeline whose terms are those of a live one: what is withheld there is withheld here."""
+    """Return a simulated pipeline with the terms of a live one, so that it withholds the same data."""
     faults = ", ".join(f"{name}:503@{AWAY}" for name in away)
     opened = open_context({"EMDS_HOME": str(home), "EMDS_FEEDS": "simulated", "EMDS_SIMULATED_FAULTS": faults})
     return replace(opened, ranks=catalogue.ranks(sources(), (), "live"))
@@ -69,7 +69,7 @@ def ingest(context: PipelineContext, names: Iterable[str]) -> set[str]:
 
 
 def served(home: Path) -> Iterator[Served]:
-    """Every served net row of the outage's nine whole days but those of a fuel, from the files themselves."""
+    """Yield every served net row without a fuel of the outage's nine whole days, read from the files."""
     start, end = instant("2026-08-30T22:00Z"), instant("2026-09-08T22:00Z")
     for path in sorted((home / "series").glob("metric=*/zone=*/*.parquet")):
         table = pq.read_table(path, partitioning=None)
@@ -80,14 +80,14 @@ def served(home: Path) -> Iterator[Served]:
 
 
 def states(context: PipelineContext) -> set[tuple[str, str]]:
-    """State and last error of the Web API's feeds, as `/v1/status` tells them."""
+    """Return the state and last error of the Web API's feeds, as reported in `/v1/status`."""
     known = [(zone, feeds()[zone.feed]) for zone in health.load(context.storage, "entsoe") if zone.feed in WEB_API]
     now = clock.now()
     return {(health.state(z, f, now), z.last_error[:30]) for z, f in known}
 
 
 def seconds_by_zone(rows: Iterable[Served], metric: str) -> dict[str, int]:
-    """Zone -> seconds that have a row."""
+    """Return the seconds with a row by zone."""
     covered: dict[str, int] = defaultdict(int)
     for row in rows:
         if row.metric == metric:
@@ -96,7 +96,7 @@ def seconds_by_zone(rows: Iterable[Served], metric: str) -> dict[str, int]:
 
 
 def assert_nothing_twice(rows: list[Served]) -> None:
-    """No two rows of a series overlap, whatever feeds they come from."""
+    """Check that no two rows of a series overlap, even from different feeds."""
     series: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for row in rows:
         series[row.zone, row.metric].append((row.ts, row.ts + row.seconds))

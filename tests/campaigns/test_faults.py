@@ -1,4 +1,4 @@
-"""The fault campaign in short: every kind over a folder, the line's over a bucket. `make faults`: an hour."""
+"""Run the fault campaign briefly: every kind over a folder, and bad connections over a bucket; see `make faults`."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_no_fault_loses_a_row_serves_a_wrong_one_or_stops_another_zone(
 
 @pytest.mark.timeout(1200)
 def test_nor_does_one_in_a_bucket(thorough: bool) -> None:
-    """In a process that opens no client of its own: another test may have opened one here.
+    """Run in a process that opens no client, because another test may have opened one here.
 
-    All of the line's faults in one case, since a case costs 25 seconds of CPU; in a thorough run every kind.
+    A case takes 25 seconds of CPU, so all faults of the connection are one case; a thorough run includes every kind.
     """
     kinds = set(KINDS["bucket"]) if thorough else {"line"}
     command = (sys.executable, "-m", "tests.campaigns.faults", "0", "1", "bucket", *kinds)

@@ -1,6 +1,6 @@
-"""A first start that is killed at each of its steps and started again: every start gets further than the one before.
+"""Kill a first start at each of its steps and start it again: every start gets further than the one before.
 
-All starts share one warehouse, and a copy of the project with three publishers, so that a fill takes seconds. Each must
+All starts share a warehouse, and a copy of the project with three publishers, so that a fill takes seconds. Each must
 end within seconds of its signal and leave no process; the last one runs the whole service.
 """
 
@@ -33,16 +33,16 @@ ENVIRON = {
 }
 ROOMS = ("api", "assets", "geo_data", "orchestration", "warehouse")
 SOURCES = ("elexon", "energy_charts", "neso")
-"""The publishers that are left: those of Great Britain, and one that serves several zones."""
+"""The remaining publishers: those of Great Britain, and one that serves several zones."""
 STEP_WITHIN_S = 300.0
-"""A start reaches its step within this time; one that waits for a slot of a dead run never does."""
+"""The time limit for a start to reach its step; a start that waits for a slot of a dead run exceeds it."""
 FILL_ENDS_WITHIN_S, ALL_END_WITHIN_S = up.STOP_WITHIN_S + 10.0, 120.0
-"""Time that a signal to `emds up` may take: during the fill, and once Dagster runs, whose runs end unaided."""
+"""The time limits for `emds up` after a signal: during the fill, and once Dagster runs, whose runs end unaided."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """One `emds up` over the warehouse."""
+    """A run of `emds up` over the warehouse."""
 
     home: Path
     process: subprocess.Popen[bytes]
@@ -50,15 +50,15 @@ class Start:
     port: int
     ui_port: int
     before: set[object] = field(default_factory=set)
-    """The runs of the starts that were killed."""
+    """The runs of the killed starts."""
     launched: list[str] = field(default_factory=list)
-    """Jobs that were launched as the UI does."""
+    """The jobs that were launched as the UI does."""
 
     def output(self) -> str:
         return self.log.read_text()
 
     def rows(self, file: str, query: str) -> list[tuple[object, ...]]:
-        """Return what a database of Dagster's holds; nothing while the database is not there or being made."""
+        """Return rows of a Dagster database, or nothing while the database is missing or being created."""
         path = self.home / "dagster" / "history" / file
         with suppress(sqlite3.OperationalError), closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
             return database.execute(query).fetchall()
@@ -77,7 +77,7 @@ def has_file(pattern: str) -> Reached:
 
 
 def runs_a_job(condition: str) -> Reached:
-    """Return whether a run in the fill's process is in progress."""
+    """Return a condition that is true while a run in the fill's process is in progress."""
     query = f"SELECT run_id FROM runs WHERE status = 'STARTED' AND {condition}"
     return lambda start: {run for (run,) in start.rows("runs.db", query)} - start.before
 
@@ -89,7 +89,7 @@ def answers(start: Start) -> bool:
 
 
 def holds_a_slot(start: Start) -> object:
-    """A run of the daemon's holds a slot of a pool; it is launched here, since schedules wait for their minute."""
+    """Return the daemon's runs that occupy a slot of a pool; a run is launched here, since schedules are too slow."""
     if not start.launched and "stops everything" in start.output():
         selector = {**dagster_servers.SELECTOR, "jobName": "publish_documents"}
         launch = "mutation($p: ExecutionParams!) { launchRun(executionParams: $p) { __typename } }"
@@ -122,7 +122,7 @@ STEPS: list[tuple[str, Reached, signal.Signals]] = [
 
 
 def copy_project(folder: Path) -> None:
-    """Copy the service with the few publishers."""
+    """Copy the service with only these publishers."""
     for room in ROOMS:
         shutil.copytree(up.ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__"))
     for path in (folder / "assets" / "sources").glob("[!_]*"):
@@ -136,7 +136,7 @@ def begin(home: Path, number: int) -> Start:
     argv = [sys.executable, "-u", "-m", "orchestration.cli", "up", "--home", str(home), "--days", "1"]
     ports = ["--port", str(port), "--ui-port", str(ui_port)]
     with log.open("wb") as out:
-        # The programs of Dagster look there for the project, python itself in the folder.
+        # Dagster's programs look for the project in PYTHONPATH, and python in its working folder.
         environ = ENVIRON | {"DAGSTER_HOME": "", "PYTHONPATH": str(project)}
         process = subprocess.Popen([*argv, *ports], env=environ, stdout=out, stderr=out, cwd=project)
     start = Start(home, process, log, port, ui_port)
@@ -168,7 +168,8 @@ def test_a_first_start_that_is_killed_at_each_of_its_steps_is_started_again(tmp_
             reach(start, name, reached)
             have_servers |= name == "Dagster's servers start"
             end(start, name, kill, ALL_END_WITHIN_S if have_servers else FILL_ENDS_WITHIN_S)
-            if name == "the publishers are measured":  # quicker than the signal: the next start would record no fill
+            # this is quicker than the signal, and the next start would record no fill
+            if name == "the publishers are measured":
                 (home / "published" / "publishers.json").unlink(missing_ok=True)
         finally:
             start.process.kill()

@@ -1,6 +1,6 @@
-"""compose's fleet under traffic, each of its parts killed in turn: no row and no charge is wrong, a follower has all.
+"""Run compose's fleet under traffic and kill each part in turn: rows and charges are right, a follower has all rows.
 
-`make fleet` does the same for ten minutes, while a year of past days is brought in.
+`make fleet` does the same for ten minutes, while a year of past days is backfilled.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ SECONDS, DAYS = float(os.environ.get("FLEET_SECONDS", "20")), int(os.environ.get
 """Minimum duration, extended until each part was killed once; and the number of past days to backfill meanwhile."""
 KILLS = ("worker", "replica", "store", "database", "daemon", "code", "webserver")
 OLD, NEW = "elexon", "neso"
-"""Publishers: the one to backfill, and the one to fetch new days from."""
+"""The publisher to backfill, and the one to fetch new days from."""
 KEYS, SPENT, QUOTA = 60, 2, 20
-"""Of the keys the first two have a quota that is used up."""
+"""The number of keys, how many of them have a small quota, and that quota in calls."""
 GRACE_S = 5.0
-"""Calls that were due so long after a part was back still met what its absence had left."""
+"""The time after a part's return, in seconds, in which calls may still fail because of its absence."""
 GIVEN_UP = "Not retrying run since it is part of a backfill"
 RUNS = """query($f: RunsFilter!) { runsOrError(filter: $f, limit: 500) { ... on Runs {
     results { id status jobName tags { key value } } } } }"""
@@ -65,7 +65,7 @@ PLAN = """query($s: PipelineSelector!) { executionPlanOrError(pipeline: $s, mode
 
 @dataclass
 class Kill:
-    """One kill. Times are Unix seconds."""
+    """A kill of a part; times are Unix seconds."""
 
     part: str
     at: float = field(default_factory=time.time)
@@ -84,18 +84,18 @@ def wait(done: Callable[[], Any], seconds: float = 240) -> Any:
 
 
 def days_between(first: date, last: date) -> list[str]:
-    """The days from one to another, as partition keys."""
+    """Return the days from `first` to `last` as partition keys."""
     return [str(first + timedelta(days=number)) for number in range((last - first).days + 1)]
 
 
 def feeds(source: str) -> list[str]:
-    """The feeds of a publisher that reach back: the others have no partition of a day that is over."""
+    """Return the publisher's feeds with unlimited history; the others have no partitions of past days."""
     return [feed.id for feed in sources()[source].feeds if feed.reach_days is None]
 
 
 @dataclass
 class Fleet:
-    """A fleet that runs."""
+    """A running fleet."""
 
     parts: Parts
     url: str
@@ -107,7 +107,7 @@ class Fleet:
     def day(self, back: int) -> date:
         return self.today - timedelta(days=back)
 
-    # What Dagster says
+    # The following methods query Dagster.
 
     def runs(self, *statuses: str) -> list[dict[str, Any]]:
         found = self.dagster.ask(RUNS, f={"statuses": list(statuses)} if statuses else {})["runsOrError"]["results"]
@@ -117,7 +117,7 @@ class Fleet:
         return list(self.dagster.ask(EVENTS, r=run)["runOrError"]["eventConnection"]["events"])
 
     def heartbeat(self) -> float:
-        """The older of the newest heartbeats of the daemons that start runs; 0 where one has none."""
+        """Return the older of the newest heartbeats of the daemons that start runs, or 0 if one of them has none."""
         known = self.dagster.ask(HEALTH)["instance"]["daemonHealth"]["allDaemonStatuses"]
         wanted = ("QUEUED_RUN_COORDINATOR", "BACKFILL")
         return min((d["lastHeartbeatTime"] or 0.0 for d in known if d["daemonType"] in wanted), default=0.0)
@@ -137,14 +137,14 @@ class Fleet:
         return ended and not self.runs("QUEUED", "NOT_STARTED", "STARTING", "STARTED", "CANCELING")
 
     def missing(self, source: str, days: Sequence[str]) -> list[str]:
-        """Days that a feed does not show as done."""
+        """Return the days that are not complete for every feed of `source`."""
         done = [self.dagster.partitions(feed.split(".")).get("MATERIALIZED", set()) for feed in feeds(source)]
         return sorted(set(days) - set.intersection(*done))
 
-    # Kills: each returns by what its part is seen to be back
+    # The following methods kill a part, and wait until it has returned.
 
     def kill(self, part: str, asks: Callable[[], bool]) -> Kill:
-        """Kills a part, and returns once it works again. Raises TimeoutError."""
+        """Kill a part, and return once it works again. Raises TimeoutError."""
         kill = Kill(part)
         match part:
             case "worker":
@@ -196,7 +196,7 @@ class Fleet:
         for run in self.runs("STARTED"):
             entries = [entry for event in self.events(run["id"]) for entry in event.get("metadataEntries", ())]
             processes = [int(entry["text"]) for entry in entries if entry["label"] == "pid"]
-            tags = run["tags"]  # a run of `live` is not retried: the next run fetches its days
+            tags = run["tags"]  # a run of `live` is not retried, since the next run fetches its days
             if processes and tags.get("dagster/max_retries") != "0" and "dagster/parent_run_id" not in tags:
                 with suppress(ProcessLookupError):
                     os.kill(processes[-1], 0)
@@ -206,7 +206,7 @@ class Fleet:
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
-    """Every part started, over a warehouse with three days of two publishers."""
+    """Yield the fleet with every part started, over a warehouse with three days of two publishers."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
     today = date.fromisoformat(NOW[:10])
@@ -232,7 +232,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 
 
 def sign_up(fleet: Fleet) -> list[str]:
-    """The callers' keys; the first have a small quota, that of the judge the largest."""
+    """Return the callers' keys, starting with those of a small quota, and the judge's key with the largest quota."""
     accounts = Keys(Database(fleet.parts.accounts_url))
     names = [*(f"caller{number}" for number in range(KEYS)), "judge"]
     keys = [sign_ups.sign_up(accounts.database, f"{n}@example.org", "x", int(time.time()))[0] for n in names]
@@ -280,7 +280,7 @@ def settle(fleet: Fleet, old_days: Sequence[str]) -> None:
 
 
 def holds_the_rows_of_an_undisturbed_line(fleet: Fleet, follower: Follower, folder: Path) -> None:
-    """What one command brings in of the same days is what the fleet serves, and what its follower holds."""
+    """Compare the rows of the fleet and of its follower with those that one command stores for the same days."""
     alone = ("EMDS_LOCAL_DIR", "EMDS_DATABASE_URL", "EMDS_PUBLISH_TO", "EMDS_DAGSTER_POSTGRES_URL", "EMDS_RUN_IMAGE")
     verbs = [
         (
@@ -340,7 +340,7 @@ def counts_every_answer(fleet: Fleet, callers: Callers, kills: Sequence[Kill], f
 
 
 def is_as_composed(parts: Parts) -> None:
-    """compose's health checks pass; image, environment, volumes and rights of a run's container are its services'."""
+    """Run compose's health checks; a run's container has the image, environment, volumes and rights of the services."""
     for service in ("code", "webserver", "daemon"):
         checked = parts.health(service)
         assert checked.returncode == 0, f"{checked.stdout}{checked.stderr}"

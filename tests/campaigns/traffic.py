@@ -26,7 +26,7 @@ FREE = ("/v1/zones", "/catalog", "/v1/geo/live", "/v1/geo/zones.geojson", "/v1/s
 DOCUMENTS = ("/v1/latest/GB", "/v1/brief/GB")
 SERIES = ("price", "demand", "interchange")
 PATIENCE_S = 45.0
-"""Longer than a worker waits for its store."""
+"""A time-out in seconds, longer than a worker waits for its store."""
 OF_ESTIMATES = "carbon", "&basis=estimate"
 """The path of estimates, which `/v1/changes` names `carbon_estimate`."""
 RATE, THREADS = 10.0, 32
@@ -40,12 +40,12 @@ EXPECTED = {
     "unknown": (404,),
     "spent": (200, 429),
 }
-"""The right responses to each kind of call. `spent`: by a key with a small quota."""
+"""The expected statuses of each kind of call; `spent` calls use a key with a small quota."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """One call. `status` 0: it broke off. `at`: Unix seconds at which it was due."""
+    """A call that was due at the Unix time `at`; the status is 0 if it was interrupted."""
 
     kind: str
     key: int
@@ -75,7 +75,7 @@ class Callers:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Calls at a pace inside the block."""
+        """Make calls at a steady rate inside the block."""
         ended, begun = threading.Event(), time.time() + 0.2
         threads = [threading.Thread(target=self._work, args=(n, begun, ended)) for n in range(THREADS)]
         for thread in threads:
@@ -88,7 +88,7 @@ class Callers:
                 thread.join()
 
     def errors(self) -> list[Done]:
-        """Return the calls that got none of the right responses."""
+        """Return the calls whose status was not expected."""
         return [done for done in self.calls if done.status not in EXPECTED[done.kind]]
 
     def _work(self, number: int, begun: float, ended: threading.Event) -> None:
@@ -132,7 +132,7 @@ class Callers:
 
 
 def answers(url: str) -> bool:
-    """Whether a page is there."""
+    """Return whether a page responds."""
     try:
         with urllib.request.urlopen(url, timeout=20) as answer:
             return bool(answer.status == 200)
@@ -142,9 +142,7 @@ def answers(url: str) -> bool:
 
 @dataclass
 class Follower:
-    """A copy of rows kept by HTTP only: it reads the range of each entry of `/v1/changes` again. Forecasts are left
-    out.
-    """
+    """A copy of rows that is kept only over HTTP, without forecasts; it reads the range of each change again."""
 
     url: str
     key: str
