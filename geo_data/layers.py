@@ -188,7 +188,7 @@ def geoparquet(name: str, rows: Any) -> bytes:
     """Return GeoParquet 1.1 with WKB geometry, a covering `bbox` column, and licence and attribution as metadata."""
     body = io.BytesIO()
     rows.to_parquet(body, index=False, compression="zstd", write_covering_bbox=True)
-    table = pq.ParquetFile(body).read()
+    table = pq.ParquetFile(body).read(use_threads=False)
     terms = {"license": LICENCE[name], "attribution": ATTRIBUTION[name]}
     out = io.BytesIO()
     pq.write_table(table.replace_schema_metadata({**table.schema.metadata, **terms}), out, compression="zstd")

@@ -269,6 +269,16 @@ def test_keys_of_kept_files_are_spelled_in_one_place() -> None:
     assert not wrong
 
 
+def test_parquet_is_read_by_one_thread() -> None:
+    """Arrow's threads can abort a process that exits while they end, after its work is done (apache/arrow#34314)."""
+    for path in FILES:
+        text = path.read_text()
+        if "import pyarrow.parquet" in text:
+            reads = re.findall(r"(?:\bfile|\bParquetFile\(.*\))\.read\((.*?)\)", text)
+            assert all("use_threads=False" in arguments for arguments in reads), path
+        assert not re.search(r"\.(read_table|iter_batches|read_row_group)\(", text), path
+
+
 def test_clients_import_nothing_of_the_service() -> None:
     found = [
         f"{path.name}: {node.module}"
