@@ -1,4 +1,4 @@
-"""What all tests share: examples without a deadline, writers killed at a chosen operation, folders and buckets."""
+"""Set up all tests: examples without a deadline, writers killed at a chosen operation, folders and buckets."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _LONGEST = (
     *("test_clients", "test_fuzz", "test_reach", "test_x402_service", "test_browser", "test_copy", "test_record"),
     "test_newcomer",
 )
-"""Files whose tests take longest: they begin first, so that no core is left with one of them at the end."""
+"""Files whose tests take longest. They start first, so that no core is left with one of them at the end."""
 _SLOW_FIXTURES = frozenset({"everywhere", "s3_endpoint", "object_store_endpoint"})
 """Fixtures that take seconds to create for the first test that uses them; `make check` runs no such test."""
 _OPERATIONS = ("open", "os.rename", "os.utime", "os.remove", "os.mkdir", "fcntl.flock")
 
 
 def _run(work: Callable[[], object], step: int) -> bool:
-    """Run `work` in a forked child, which gets SIGKILL before file operation `step`; return whether it got that far."""
+    """Run `work` in a forked child, and kill it before file operation `step`. Return whether it got that far."""
     pid = os.fork()
     if pid == 0:
         count = 0
@@ -77,17 +77,18 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported is never looked through again."""
+    """Exempt all imported objects from garbage collection."""
     gc.freeze()
     gc.enable()
     gc.set_threshold(100_000, 20, 50)
 
 
 def pytest_unconfigure() -> None:
-    """DuckDB's binding lists on standard error what of its own is left at the end of a process.
+    """Collect remaining objects at exit, because DuckDB's binding lists its own on standard error.
 
-    So nothing may be left; only then: pytest looks for cycles five times before, for exceptions that nobody saw. A
-    worker of many has nothing more to say: it leaves all as it is, which spares five workers a second each.
+    The collection waits until exit, since pytest searches for cycles five times before to find unraisable exceptions. A
+    worker has nothing left to print: it discards its standard error instead, which saves a second in each of five
+    workers.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
         atexit.register(os.dup2, os.open(os.devnull, os.O_WRONLY), 2)
@@ -97,7 +98,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks those that wait for a slow fixture, before `-m` chooses, and puts `_LONGEST` first."""
+    """Mark tests that wait for a slow fixture, before `-m` selects tests, and put `_LONGEST` first."""
     for item in items:
         if item.get_closest_marker("campaign") or _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
@@ -106,14 +107,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)  # `-p no:xdist`
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return five on two cores, which four left idle a sixth of the first minutes; three for campaigns, which wait."""
+    """Return five on two cores, which four left idle a sixth of the first minutes. Campaigns wait, and get three."""
     cores = len(os.sched_getaffinity(0))
     return cores * {"not campaign": 5, "campaign": 3}.get(config.option.markexpr, 2) // 2
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Under CI everything that tests need is installed: a test that is skipped there has not been run, and fails."""
+    """Fail a test that is skipped under CI, where everything that tests need is installed."""
     report = yield
     if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = "failed", f"skipped under CI: {report.longrepr}"
@@ -122,27 +123,27 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture
 def killed_at() -> Callable[[Callable[[], object], int], bool]:
-    """`killed_at(work, step)`: false once `work` has no operation of that number and came to its end."""
+    """Return `killed_at(work, step)`, which returns False if `work` ended before operation number `step`."""
     return _run
 
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
-    """The address of moto's S3 server with the bucket `emds`."""
+    """Yield the URL of moto's S3 server with the bucket `emds`."""
     with moto() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="session")
 def object_store_endpoint() -> Iterator[str]:
-    """The address of the stand-in of an S3 server."""
+    """Yield the URL of the stand-in of an S3 server."""
     with object_store() as endpoint:
         yield endpoint
 
 
 @pytest.fixture(scope="module")
 def bucket_endpoint(object_store_endpoint: str) -> str:
-    """Which server holds the buckets of a file's tests; `s3_endpoint` in its place where the requests are judged."""
+    """Return the URL of the server for a file's buckets. Files that validate requests use `s3_endpoint` instead."""
     return object_store_endpoint
 
 
@@ -154,7 +155,7 @@ def _line(bucket_endpoint: str) -> Iterator[BadLine]:
 
 @pytest.fixture
 def bucket_place(_line: BadLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BucketPlace:
-    """An empty prefix of a bucket, behind a line that is good until a test says otherwise."""
+    """Return an empty prefix of a bucket, behind a line that works until a test makes it fail."""
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
     _line.reset()
@@ -163,7 +164,7 @@ def bucket_place(_line: BadLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(params=["folder", "bucket"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """An empty place for a warehouse: a folder, then a bucket. What holds for one holds for the other."""
+    """Return an empty place for a warehouse: a folder, then a bucket. Each test must hold for both."""
     if request.param == "bucket":
         bucket: BucketPlace = request.getfixturevalue("bucket_place")
         return bucket

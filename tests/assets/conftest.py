@@ -1,4 +1,4 @@
-"""A small warehouse to publish from: one made-up source, rows folded by hand, the catalogue; and the time of runs."""
+"""Build a small warehouse to publish from, with an invented source and hand-folded rows, and set the time of runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROLLING = Publication(lag_minutes=10, grace_minutes=20)
 
 
 def toy() -> Source:
-    """Day-ahead prices for DE-LU and FR, everything else rolling."""
+    """Return a source with day-ahead prices for DE-LU and FR; all other feeds are rolling."""
     auction = ("DE-LU", "FR")
     others = tuple(z for z in ZONES if z not in auction)
     feeds = (
@@ -40,7 +40,7 @@ def toy() -> Source:
 
 @dataclass
 class World:
-    """A warehouse and its one source."""
+    """A warehouse and its only source."""
 
     storage: Folder
     source: Source
@@ -56,7 +56,7 @@ class World:
         feed: str = "",
         **key,
     ) -> None:
-        """Consecutive values from `start` on; None leaves a hole."""
+        """Fold consecutive values from `start` (Unix seconds) onwards. None leaves a gap."""
         step = RESOLUTIONS[resolution]
         stated = [(start + i * step, v) for i, v in enumerate(values) if v is not None]
         money, share = f"{ZONES[zone].currency}/MWh", "%" if zone == "GB" else "MW"
@@ -73,7 +73,7 @@ class World:
         catalogue.publish(self.storage, {"toy": self.source}, mode, rights, ("toy",), now)
 
     def withhold(self) -> None:
-        """The publisher wants written permission from now on."""
+        """Withhold the source, as if its publisher required written permission."""
         self.source = replace(self.source, withheld=True)
 
 
@@ -86,5 +86,5 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture
 def at_noon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The current time is that of the runs over `demand_feed`."""
+    """Set the current time to that of the runs over `demand_feed`."""
     monkeypatch.setenv("EMDS_NOW", str(NOON))

@@ -1,4 +1,4 @@
-"""A made-up feed of half-hourly demand, a publisher that answers by market day, and runs over its days."""
+"""Declare an invented feed of half-hourly demand, whose publisher responds by market day, and run over its days."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOON = START + 15 * 3600
 
 
 def parse(body: bytes, request: Request) -> Rows:
-    """A body of `ts value` lines; `!` for one that is broken."""
+    """Return the rows of a body of `half-hour=value` words. Raise FeedChanged if the body is `!`."""
     if body == b"!":
         raise FeedChanged("no such column")
     rows = Rows()
@@ -36,7 +36,7 @@ def parse(body: bytes, request: Request) -> Rows:
 
 
 def one_a_day(days: Sequence[MarketDay], now: int) -> list[Request]:
-    """A request for each day."""
+    """Return one request per day."""
     return [Request("test.demand", f"https://example.org/{d}", days=(d.day,), ext="txt") for d in days]
 
 
@@ -53,7 +53,7 @@ SOURCE = declared.source("test", [FEED])
 
 
 class Publisher:
-    """Answers by market day: bytes, or the failure to raise."""
+    """A publisher that responds by market day, with bytes or with a failure to raise."""
 
     def __init__(self, answers: dict[date, bytes | FeedError]) -> None:
         self.answers, self.requests = answers, 0
@@ -67,12 +67,12 @@ class Publisher:
 
 
 def whole(first: int = 0, last: int = 48, value: float = 30000) -> bytes:
-    """A body of half-hours from `first` to before `last`, counted from DAY's begin."""
+    """Return a body of half-hours from `first` to before `last`, counted from the start of DAY."""
     return " ".join(f"{i}={value + i}" for i in range(first, last)).encode()
 
 
 def pipeline(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed = FEED) -> PipelineContext:
-    """A simulated warehouse in the folder, and the feed with its publisher's answers."""
+    """Return a context with a simulated warehouse in the folder, and with the feed and its publisher's responses."""
     source = replace(SOURCE, feeds=(feed,))
     return PipelineContext(
         Folder(tmp_path),
@@ -86,13 +86,13 @@ def pipeline(tmp_path: Path, answers: dict[date, bytes | FeedError], feed: Feed 
 
 
 def run(of: PipelineContext, *days: date) -> RunReport:
-    """A run over days, DAY by default."""
+    """Run over `days`, which default to DAY."""
     feed = of.sources["test"].feeds[0]
     return ingest_days(of, feed, [MarketDay(d, feed.tz) for d in days or (DAY,)])
 
 
 def stored(of: PipelineContext) -> dict[int, float]:
-    """What is served from the day before DAY to two days after, by half-hours from DAY's begin."""
+    """Return the served values from the day before DAY to two days after it, by half-hour from the start of DAY."""
     rows = stored_rows.read(of.storage, "GB", "demand", Window(START - 90000, START + 3 * 86400))
     return {
         (t - START) // 1800: v

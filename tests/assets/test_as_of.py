@@ -1,4 +1,4 @@
-"""What this service knew at an instant is the same whenever it is asked, while runs put files and readers read them."""
+"""Check that what this service knew at a time never changes, while runs write files and readers read them."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ WINDOW = Window(START, START + 86400)
 
 
 class Readers:
-    """Ask as of random instants; `answers` are those of each instant as it was answered first."""
+    """Readers that query random times. `answers` has the first response for each time, which later ones must equal."""
 
     def __init__(self, storage: Folder) -> None:
         self.storage, self.now, self.random = storage, NOON, random.Random(7)
         self.answers: dict[int, list[tuple[int, float]]] = {}
 
     def wait(self, most: int) -> None:
-        """Lets up to so many seconds pass, and asks."""
+        """Let up to `most` seconds pass, and query."""
         self.now += self.random.randint(0, most)
         self.ask(self.now - max(SETTLED_S, self.random.randint(0, 40)))
 

@@ -1,4 +1,4 @@
-"""The checks of a market day, each with a day that passes, a day that fails, and a day of which nothing was read."""
+"""Test each check of a market day with a day that passes, a day that fails, and a day without rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def storage(tmp_path: Path) -> Folder:
 
 
 def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, mean: float, skip: int = -1) -> None:
-    """A day of values around a mean, but one of them."""
+    """Fold a day of values around `mean`, without the value numbered `skip`."""
     stamps = [ts for n, ts in enumerate(range(day.start, day.end, step)) if n != skip]
     rows = Rows()
     rows.extend(key, stamps, [mean + (ts // step % 2) for ts in stamps])
@@ -41,7 +41,7 @@ def fold(storage: Folder, feed: str, key: SeriesKey, day: MarketDay, step: int, 
 
 
 class Verdict(NamedTuple):
-    """What an evaluation says."""
+    """The result of an evaluation."""
 
     check: str
     passed: bool
@@ -98,7 +98,7 @@ def test_a_missing_interval_warns_while_it_may_come_and_is_an_error_afterwards(s
 
 
 def test_a_day_that_is_not_due_as_a_whole_is_not_incomplete(storage: Folder) -> None:
-    """What is missing of it so far is listed; once the day is due it is a warning."""
+    """The check lists the intervals that are missing so far. They are a warning once the day is due."""
     fold(storage, LOAD.id, KEY, DAY, 300, 18000.0, skip=10)
     running = verdict(storage, COMPLETE, now=DAY.end - clock.HOUR)
     assert (running.passed, running.count) == (True, 1)

@@ -1,4 +1,4 @@
-"""The first day of a feed's partitions: noted once per feed, only ever earlier, also by writers at once."""
+"""Check that the first day of a feed's partitions is noted once and only moves back, even with concurrent writers."""
 
 from __future__ import annotations
 

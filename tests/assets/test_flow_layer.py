@@ -1,4 +1,4 @@
-"""The layer of flows: a line runs with its flow, and says whose value it carries."""
+"""Check the layer of flows: a line runs in the direction of its flow, and names the source of its value."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ HEAD = {"generated": 1, "valid_until": 2, "rounded": True, "simulated": True}
 
 
 def flow(mw: int, link: str | None = "gb-fr-ifa", zone: str = "GB", ts: int = 1000, **more: object) -> dict[str, Any]:
-    """Return a newest flow, as the history of the map gives it."""
+    """Return a newest flow as the history of the map contains it."""
     other = "FR" if zone == "GB" else "GB"
     return {"zone": zone, "counterparty": other, "link": link, "mw": mw, "ts": ts, "source": "elexon", **more}
 
 
 def published(folder: Folder, *flows: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Publish flows; return the features by id."""
+    """Publish `flows`, and return the features by ID."""
     flow_layer.publish(folder, CATALOGUE, HEAD, flows)
     return {feature["id"]: feature for feature in artefact.load(folder, layout.FLOWS)["features"]}
 
@@ -67,7 +67,7 @@ def test_a_line_to_an_area_outside_names_it(tmp_path: Path) -> None:
 
 
 def test_of_two_rows_at_one_time_neither_takes_the_source_of_the_other(tmp_path: Path) -> None:
-    """A zone that is published alone brings its source; the flows of the others come without one."""
+    """If a single zone is published, its flows have a source, but those of the other zones have none."""
     folder = Folder(tmp_path)
     here, there = flow(500), flow(-700, zone="FR", source="entsoe")
     bare = [{name: value for name, value in one.items() if name != "source"} for one in (there, here)]

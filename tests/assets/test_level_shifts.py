@@ -1,4 +1,4 @@
-"""Level shifts through a run: a warning by the own past, an error and no row where another feed disagrees too."""
+"""Check level shifts in runs: a warning against the feed's past, an error without rows if another feed disagrees."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from warehouse.series import folding
 NOW = instant("2026-11-18T12:00:00Z")
 TODAY = date(2026, 11, 18)
 BEST, SECOND = "nyiso.load", "eia.demand"
-"""Both carry New York's demand."""
+"""Both feeds carry New York's demand."""
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
-    """Nine days of New York's demand by its own operator."""
+    """Return a warehouse with nine days of New York's demand from its own operator."""
     for name in ("EMDS_FEEDS", "EMDS_SIMULATED_FAULTS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
@@ -39,13 +39,13 @@ def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext
 
 
 def run(pipeline: PipelineContext, of: Feed, first: int, last: int) -> RunReport:
-    """A run over the days from `first` to `last` days ago."""
+    """Run over the days from `first` to `last` days ago."""
     days = [MarketDay(TODAY - timedelta(days=i), of.tz) for i in range(first, last - 1, -1)]
     return ingest_days(pipeline, of, days)
 
 
 def scaled(of: Feed, factor: float) -> Feed:
-    """The feed as if its publisher had changed the unit or the sign."""
+    """Return the feed as if its publisher had changed the unit or the sign."""
 
     def parse(body: bytes, request: Request) -> Rows:
         return stored_rows.rows_of(row._replace(value=row.value * factor) for row in of.parse(body, request))

@@ -1,4 +1,4 @@
-"""The free, rounded documents of the map: content, rounding, and that a publisher leaves newer ones alone."""
+"""Check the free, rounded documents of the map: their content, their rounding, and that newer ones are kept."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def storage(_published: Path, tmp_path: Path) -> Folder:
-    """A month of prices, flows and a mix, published: hard links of one made once, since no file is written in place."""
+    """Return a published month of prices, flows and a mix. Hard links suffice, since no file is written in place."""
     shutil.copytree(_published, tmp_path, dirs_exist_ok=True, copy_function=os.link)
     return Folder(tmp_path)
 
@@ -113,7 +113,7 @@ def test_a_zones_history_holds_hours_days_mix_and_borders(storage: Folder) -> No
 
 
 def test_a_border_goes_on_where_ties_follow_its_total(storage: Folder) -> None:
-    """As where a publisher's own ties are newer than the totals that another gives of all borders."""
+    """This happens if one publisher's interconnectors are newer than another publisher's totals of all borders."""
     for link, mw, start, hours in ((None, 700.0, LAST - 20 * HOUR, 10), ("gb-nl-britned", 300.0, LAST - 10 * HOUR, 11)):
         World(storage, SOURCE).fold("GB", "interchange", start, [mw] * hours, counterparty="NL", link=link)
     publish(storage, NOW)
@@ -135,7 +135,7 @@ def test_hours_of_all_zones_are_48_and_those_that_an_auction_has_fixed(storage: 
 
 
 def test_each_hour_has_the_percentile_that_the_brief_would_give_it(storage: Folder) -> None:
-    """Hourly rows: the newest hour's mean is the current figure, and the others are counted by hand."""
+    """The rows are hourly: the newest hour's mean is the current value, and the test computes the others itself."""
     own = document(storage, layout.LIVE_HOURS)["zones"]["GB"]
     live = {f["id"]: f["properties"] for f in document(storage, layout.LIVE)["features"]}["GB"]
     ranks, values = own["price_percentile"], own["price"]
@@ -219,7 +219,7 @@ def test_means_weigh_by_duration_and_need_half_the_step() -> None:
 def test_of_two_feeds_of_a_border_the_one_with_the_newest_row_is_listed(
     newer: str, expected: list[tuple[str, str | None, int, int]]
 ) -> None:
-    """One feed publishes the ties and another the total; each older row is listed by neither."""
+    """One feed publishes the interconnectors and another the total. Only the feed with the newest row is listed."""
     own, ties = (100.0, 200.0), newer == "ties"
     rows = [
         *((("SE-3", "a", "two.ties"), ts, own[0]) for ts in (300, 900 if ties else 400)),

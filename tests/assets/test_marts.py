@@ -1,4 +1,4 @@
-"""Marts: equal to the rows by fractions, made again where a month file changed and nowhere else, over any storage."""
+"""Check marts over any storage: they equal exact sums over rows, and only changed monthly files rebuild them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def put(
 
 
 def run(storage: Storage, mart: Any = DAILY, months: set[str] | None = None) -> list[dict[str, Any]]:
-    """Makes a mart and returns the rows of its files."""
+    """Refresh a mart, and return the rows of its files."""
     with duckdb.connect() as connection:
         refresh(storage, connection, mart, months, frozenset({"c.z"}), "live")
         if mart is DAILY:
@@ -61,7 +61,7 @@ def run(storage: Storage, mart: Any = DAILY, months: set[str] | None = None) -> 
 
 @st.composite
 def series(draw: st.DrawFn) -> list[Reading]:
-    """Rows of mixed resolutions with holes, over clock changes and the turn of a year."""
+    """Draw rows of mixed resolutions with gaps, over clock changes and the turn of a year."""
     at = instant(
         f"{draw(st.sampled_from(['2025-10-20', '2025-12-25', '2026-03-06', '2026-03-25', '2026-10-01']))}T13:00:00Z"
     )
@@ -78,7 +78,7 @@ def series(draw: st.DrawFn) -> list[Reading]:
 
 
 def runs_of(rows: list[Reading]) -> list[tuple[int, int]]:
-    """Runs of negative values: start and end."""
+    """Return the start and the end of each run of negative values."""
     runs: list[tuple[int, int]] = []
     for ts, value, resolution in rows:
         end = ts + RESOLUTIONS[resolution]
@@ -154,7 +154,7 @@ def test_the_months_of_marts_begin_with_the_earliest_rows_not_with_the_first_day
 
 @pytest.fixture
 def storage(place: Place) -> Storage:
-    """An empty warehouse in a folder, then in a bucket."""
+    """Return an empty warehouse, first in a folder and then in a bucket."""
     storage = place.open()
     modes.ensure(storage, "live")
     return storage
@@ -172,7 +172,7 @@ def test_only_months_whose_files_changed_are_made_again(storage: Storage) -> Non
         "2025-12",
         "2026-01",
         "2026-02",
-    ]  # an hour of it is in January's file
+    ]  # January's file contains an hour of it
     first = run(storage)
     assert stale_months(storage, "live", of=[DAILY]) == []
     identities = {key: storage.stat(key) for key in storage.keys("marts/daily/")}
@@ -272,7 +272,7 @@ def test_profiles_borders_and_revisions(storage: Storage) -> None:
 
 
 def test_the_mart_of_revisions_counts_as_the_publishers_document_does(storage: Storage) -> None:
-    """Of four hours one is corrected, one restated with its value after a withdrawal, and one withdrawn."""
+    """Of four hours, one is corrected, one is withdrawn and then restated unchanged, and one is withdrawn."""
     start = instant("2026-01-01T00:00:00Z")
     day = Window(start, start + 24 * HOUR)
     for known_at, values in ((100, [1.0, 2.0, 3.0, 4.0]), (200, [1.0, 9.0]), (300, [1.0, 9.0, 3.0])):
@@ -289,7 +289,7 @@ def test_the_mart_of_revisions_counts_as_the_publishers_document_does(storage: S
 
 
 def test_every_column_has_one_type_in_all_files(tmp_path: Path) -> None:
-    """So that any reader takes the folder of a mart as one table."""
+    """Any reader can therefore take the folder of a mart as one table."""
     storage = Folder(tmp_path)
     modes.ensure(storage, "live")
     put(storage, "GB", "price", hourly("2026-01-01T00:00:00Z", 48))

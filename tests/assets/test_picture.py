@@ -1,4 +1,4 @@
-"""The picture of the map: every zone in the colour of its percentile, and nothing that decides over figures."""
+"""Check the image of the map: each zone has the colour of its percentile, and a failed image affects no data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warehouse.store.storage import Folder
 
 
 def square(zone: str, lon: float, lat: float, percentile: int | None) -> dict[str, Any]:
-    """A zone of ten degrees."""
+    """Return a square zone of ten degrees."""
     ring = [[lon, lat], [lon + 10, lat], [lon + 10, lat + 10], [lon, lat + 10], [lon, lat]]
     return {
         "id": zone,

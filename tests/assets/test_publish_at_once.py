@@ -1,4 +1,4 @@
-"""Concurrent, killed and late publishers: no document goes back, and each is the old or the new one."""
+"""Check concurrent, killed and late publishers: no document reverts, and each is either the old or the new one."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_clock_set_back_does_not_freeze_a_document(world):
 
 
 def coherent(world, old, new):
-    """Every document is the old or the new one, and the snapshot no older than any latest."""
+    """Check that every document is the old or the new one, and the snapshot is not older than any latest document."""
     latest, brief, snapshot = (document(world, name) for name in ("latest/FR.json", "brief/FR.json", SNAPSHOT))
     assert {latest["updated"], brief["as_of"], snapshot["zones"]["FR"]["updated"]} <= {old, new}
     assert snapshot["generated"] >= snapshot["zones"]["FR"]["updated"] >= latest["updated"]
@@ -76,7 +76,7 @@ def test_a_kill_at_any_point_leaves_the_old_or_the_new(world, killed_at):
         killed = killed_at(lambda new=new: publish(world.storage, new, ["FR"]), new - NOW)
         coherent(world, old, new)
         if killed:
-            publish(world.storage, new, ["FR"])  # the rerun heals
+            publish(world.storage, new, ["FR"])  # the next run completes the publication
         coherent(world, new, new)
     assert new - NOW > 15
 
@@ -99,7 +99,7 @@ def test_readers_and_publishers_together(world, thorough):
     seen, reads = {}, 0
     statuses = {}
     while len(statuses) < len(pids):
-        # By rounds, not by time: a busy machine publishes and reads as often as an idle one.
+        # Rounds instead of time: a busy machine publishes and reads as often as an idle one.
         ended = (os.waitpid(pid, os.WNOHANG) for pid in pids if pid not in statuses)
         statuses |= {pid: status for pid, status in ended if pid}
         for name in ("latest/FR.json", "latest/GB.json", "brief/FR.json", SNAPSHOT):

@@ -1,4 +1,4 @@
-"""`carbon` in the documents of the present: published or estimated, refused without becoming stale, GB's two names."""
+"""Check `carbon` in current documents: published or estimated, refused without becoming stale, and GB's two names."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def world(tmp_path: Path) -> World:
 
 
 def documents(world: World, zone: str) -> list[dict]:
-    """The zone in latest, brief and snapshot."""
+    """Publish the zone, and return its parts of latest, brief and snapshot."""
     assert publish(world.storage, NOW + 60, [zone]) == []
     named = [artefact.load(world.storage, name) for name in (layout.latest(zone), layout.brief(zone), layout.SNAPSHOT)]
     return [named[0], named[1], named[2]["zones"][zone]]

@@ -1,4 +1,4 @@
-"""What may be published: from damaged files, over damaged documents, without rows or rights."""
+"""Check what is published from damaged files, over damaged documents, and without rows or redistribution permission."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warehouse.store.layout import SNAPSHOT
 
 
 def damage(world, zone, metric="demand"):
-    """The newest month file of a zone's metric becomes empty; its key."""
+    """Empty the newest monthly file of a zone's metric, and return the file's key."""
     key = [k for k in world.storage.keys(layout.series_prefix()) if f"{zone}/" in k and metric in k.split("/")[1]][-1]
     world.storage.put(key, b"")
     return key

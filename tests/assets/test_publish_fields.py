@@ -1,4 +1,4 @@
-"""The published documents' fields: as specified, explained, static between two publications, and named on the page."""
+"""Check the published documents' fields: specified, described on the page, and static between two publications."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_specifications_fields_and_types(world):
 
 
 def without_mixes(body):
-    """A body without the values by fuel, which are no fields of the types."""
+    """Return `body` without the values by fuel, which the types do not list."""
     return {name: part for name, part in body.items() if not any(mix.names(name) for mix in MIXES.values())}
 
 
@@ -119,7 +119,10 @@ def test_bodies_are_static_between_two_publications(world):
 
 
 def test_a_metric_by_fuel_is_in_the_documents_as_its_definition_says(world, monkeypatch):
-    """Under another member, flat, and nobody waits for it: an old mix makes no document stale and costs nothing."""
+    """The metric has another, flat field.
+
+    Documents do not wait for it: an old mix changes neither staleness nor the charge.
+    """
     fill(world, "GB")
     for fuel, share in (("gas", 60.5), ("wind", 12.5)):
         world.fold("GB", "generation", NOW - 60 * HOUR, [share], "30m", fuel=fuel)

@@ -1,4 +1,4 @@
-"""Latest, brief and snapshot with the newest whole mix, on which neither `valid_until` nor the existence depends."""
+"""Check the newest complete mix in latest, brief and snapshot. Neither `valid_until` nor a document depends on it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def world(tmp_path: Path) -> World:
 
 
 def members(world: World, zone: str = "FR") -> list[dict]:
-    """The zone in latest, brief and snapshot."""
+    """Publish the zone, and return its parts of latest, brief and snapshot."""
     assert publish(world.storage, NOW + 60, [zone]) == []
     named = [artefact.load(world.storage, name) for name in (layout.latest(zone), layout.brief(zone), layout.SNAPSHOT)]
     return [named[0], named[1], named[2]["zones"][zone]]

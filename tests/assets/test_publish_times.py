@@ -1,4 +1,4 @@
-"""Published times: when an hour turns, and when a figure's next value is due, by the soonest of its feeds."""
+"""Check published times: when the current hour changes, and when the fastest feed's next value is due."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def test_a_day_ahead_hour_turns_without_any_new_row(world):
 
 
 def test_expected_by_of_an_auction_that_has_not_come(world):
-    fill(world, until=NOW + 11 * HOUR)  # to midnight in Brussels, nothing of tomorrow
+    fill(world, until=NOW + 11 * HOUR)  # to midnight in Brussels, without tomorrow
     publish(world.storage, NOW + 10 * HOUR)
-    # Tomorrow's prices were due at 12:57 + 0:30 in Brussels; the last price still holds until its own interval ends.
+    # Tomorrow's prices were due at 12:57 + 0:30 in Brussels. The last price applies until its own interval ends.
     assert document(world, "latest/FR.json")["metrics"]["price"]["expected_by"] == NOW + 11 * HOUR
     publish(world.storage, NOW + 12 * HOUR)
     brief = document(world, "brief/FR.json")
@@ -40,11 +40,11 @@ def test_expected_by_of_an_auction_that_has_not_come(world):
 
 
 SETTLED = Publication(daily_at=dt.time(0, 15), day_offset=1, grace_minutes=18 * 60)
-"""Everything of a day, out on the day after."""
+"""The whole day is published on the following day."""
 
 
 def with_slow_feed(world, zone, metric):
-    """A better ranked feed of the same metric whose rows come a day later."""
+    """Add a better-ranked feed of the same metric, whose rows arrive a day later."""
     fast = next(f for f in world.source.feeds if zone in f.zones and metric in f.metrics)
     slow = replace(fast, id="toy.settled", zones=(zone,), publication=SETTLED)
     world.source = replace(world.source, feeds=(slow, *(replace(f, rank=2) for f in world.source.feeds)))
@@ -72,7 +72,7 @@ def test_the_soonest_feed_owes_the_next_mix_too(world):
 
 @pytest.mark.parametrize(("withheld", "configured"), [(True, ("toy", "slow")), (False, ("slow",))])
 def test_a_feed_that_is_withheld_or_lacks_credentials_promises_nothing(world, withheld, configured):
-    """Hourly rows of a slow publisher are not overdue because a fast one, which may not be shown, has newer ones."""
+    """Hourly rows of a slow publisher are not overdue if a fast publisher, which must not be shown, has newer ones."""
     steady = replace(
         next(f for f in world.source.feeds if f.id == "toy.demand"), id="slow.demand", rank=9, publication=SETTLED
     )

@@ -1,4 +1,4 @@
-"""The brief's sentence on the forecast share of wind and solar: the hours, the rounding, and when there is none."""
+"""Check the brief's sentence on the forecast share of wind and solar: hours, rounding, and when it is absent."""
 
 from __future__ import annotations
 

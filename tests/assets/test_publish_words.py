@@ -1,4 +1,4 @@
-"""A brief's words and numbers never contradict each other, at many instants of rough values."""
+"""Check, at many times with irregular values, that a brief's words and numbers never contradict each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def texts_in(node) -> list[str]:
 
 
 def said_only(brief) -> set[float]:
-    """Sizes that the summary tells and that stand nowhere else; times and units are kept verbatim elsewhere."""
+    """Return the sizes that only the summary contains. Times and units also occur verbatim in other fields."""
     summary = brief["summary"]
     others = {k: v for k, v in brief.items() if k not in ("summary", "summary_parts", "coverage_note")}
     kept = texts_in(others)
@@ -41,7 +41,7 @@ def sign(number) -> int:
 
 
 def trends(brief, metric) -> str:
-    """The words for a change within a day, which a flow has in its own direction."""
+    """Return the words for a change within a day. For a flow they depend on its direction."""
     value, trend = brief["current"][metric]["value"], brief["trend_24h"][metric]
     if trend["direction"] == "flat":
         return "little changed from 24 hours earlier"
@@ -52,7 +52,7 @@ def trends(brief, metric) -> str:
 
 
 def contradictions(brief, now) -> list[str]:
-    """What disagrees in a brief: ranks with extremes, directions with changes, words with numbers."""
+    """Return the contradictions in a brief: ranks with extremes, directions with changes, words with numbers."""
     agree = {"as_of": brief["as_of"] == now, "parts": brief["summary"] == " ".join(brief["summary_parts"].values())}
     for metric, figures in brief["summary_figures"].items():
         if "vs_median" in figures:
@@ -88,7 +88,7 @@ def contradictions(brief, now) -> list[str]:
 
 
 def rough(random, count):
-    """Values with plateaus, zeros, negatives, spikes and holes."""
+    """Return values with plateaus, zeros, negatives, spikes and gaps."""
     values = np.round(random.normal(20, 60, count).cumsum() / 8 % 220 - 60, int(random.integers(0, 6)))
     values[random.random(count) < 0.15] = 0
     values[random.random(count) < 0.01] *= 1000

@@ -1,4 +1,4 @@
-"""Measured publishers: lateness, revisions, holes and failures, each against figures worked out by hand."""
+"""Check measured publishers: delays, revisions, gaps and failures, each against values computed by hand."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_lateness_counts_from_the_usual_time_of_publication(storage: Folder) -> 
 
 
 def test_rows_that_were_not_waited_for_tell_nothing_of_lateness(storage: Folder) -> None:
-    """A backfill asks late: its rows' delay is ours. So is that of rows which came during a pause of ours."""
+    """A backfill fetches late, and a pause of this service delays rows too: neither is the publisher's delay."""
     due = DAY + HALF + LAG
     known(storage, due + 40 * HOUR, {DAY: 1.0})
     watch(storage, due + 41 * HOUR, due + 60 * HOUR)
@@ -161,7 +161,7 @@ def test_a_damaged_month_file_costs_itself_alone(storage: Folder, tmp_path: Path
 
 
 def test_a_day_of_scheduled_runs_is_measured_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulated NESO asked every quarter hour: its rows come when they are out, up to one interval of asking later."""
+    """Runs fetch simulated NESO every quarter hour: its rows arrive on publication, or up to one interval later."""
     monkeypatch.setenv("EMDS_HOME", str(tmp_path))
     monkeypatch.setenv("EMDS_FEEDS", "simulated")
     carbon = feed("neso.carbon_intensity")

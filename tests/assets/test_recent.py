@@ -1,4 +1,4 @@
-"""Which rows the brief is computed from: those of 30 days and ahead, found without opening other months."""
+"""Check which rows a brief uses: those of 30 days and future ones, found without opening other months."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_rows_of_withheld_feeds_are_left_out(folder):
 
 
 def test_a_month_that_is_replaced_between_finding_and_reading_is_found_again(folder):
-    """Feeds of one zone end at once: another's rows come right after each second look."""
+    """Feeds of one zone finish at the same time: another feed's rows arrive right after every second `stat`."""
 
     class Busy(Folder):
         looks = 0

@@ -1,4 +1,4 @@
-"""Months made again from kept bytes: every row, what was known when, and what cannot be made again."""
+"""Check months rebuilt from the raw archive: every row, what was known when, and what cannot be rebuilt."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CHANCE = random.Random(3)
 
 
 class _At(Publisher):
-    """The same publisher, answering at an instant."""
+    """The same publisher, with responses fetched at a given time."""
 
     def __init__(self, answers, at: int) -> None:  # type: ignore[no-untyped-def]
         super().__init__(answers)
@@ -48,7 +48,7 @@ class _At(Publisher):
 
 @pytest.fixture
 def corrected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
-    """Three days of a feed; an hour later the publisher has corrected today's half-hours from 20 on."""
+    """Return three days of a feed. An hour later, the publisher corrected today's half-hours from number 20 onwards."""
     made = pipeline(tmp_path, dict(ANSWERS))
     run(made, *ANSWERS)
     monkeypatch.setenv("EMDS_NOW", str(NOON + 3600))
@@ -111,7 +111,7 @@ def test_a_run_between_the_loss_and_the_repair_costs_nothing(corrected: Pipeline
 def test_a_run_that_meets_a_rebuild_is_in_the_next_one(
     corrected: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its response was kept after the rebuild read the archive, and its fold met the damaged month."""
+    """The run's response was kept after the rebuild had read the archive, and its fold found the damaged month."""
     assert isinstance(corrected.storage, Folder)
     served = stored(corrected)
     damage.cut(corrected.storage.path(MONTH), CHANCE)
@@ -136,7 +136,7 @@ def test_a_run_that_meets_a_rebuild_is_in_the_next_one(
 def test_a_month_is_damaged_until_its_replacement_is_in_place(
     corrected: PipelineContext, killed_at: Callable[[Callable[[], object], int], bool], loss: str
 ) -> None:
-    """Wherever a repair is killed, a reader gets all rows or a refusal, and the next repair has all rows."""
+    """However far a killed repair came, a reader gets all rows or a refusal, and the next repair restores all rows."""
     assert isinstance(corrected.storage, Folder)
     served, before = stored(corrected), known(corrected, NOON + 30)
     [history] = corrected.storage.keys(layout.history_prefix())
@@ -165,7 +165,7 @@ def test_a_month_is_damaged_until_its_replacement_is_in_place(
 
 
 def test_a_day_that_no_response_was_requested_for_is_rebuilt_once(tmp_path: Path) -> None:
-    """Nets are rebuilt day by day, and several days see the response that holds such a day too."""
+    """Nets are rebuilt day by day, and several days use a response that covers such a day as well."""
     summing = replace(FEED, combine=lambda rows: rows)
     made = pipeline(tmp_path, {DAY: whole(-48, 30)}, summing)
     ingest_days(made, summing, [MarketDay(DAY, FEED.tz)])

@@ -1,4 +1,4 @@
-"""A run over a feed's days: what is kept, folded, withdrawn, set aside and reported, and which days are asked for."""
+"""Check a run over a feed's days: what it keeps, folds, withdraws, quarantines and reports, and what it requests."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _wiser(body: bytes, request: Request) -> Rows:
 
 
 def test_what_a_parser_has_learnt_to_refuse_is_withdrawn_and_nothing_else(tmp_path: Path) -> None:
-    """A day with a refused reading is not whole, and still its wrong row goes; one that was only left out stays."""
+    """A refused reading makes the day partial, yet its wrong row is withdrawn. A row that is merely left out stays."""
     yesterday = date(2026, 6, 9)
     body = " ".join(f"{i}={25000 if i in (-28, -49) else 30000}" for i in range(-49, 0))
     of = pipeline(tmp_path, {yesterday: body.encode()})

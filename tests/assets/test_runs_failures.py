@@ -1,4 +1,4 @@
-"""Runs whose parts fail: bodies that changed, code that raises, files that cannot be written. Each costs its part."""
+"""Check runs in which bodies change, code raises or files cannot be written. Each failure costs only its part."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_changed_body_writes_nothing_keeps_the_bytes_and_fails_only_its_day(tm
 def test_an_old_day_answered_by_404_fails_where_questions_are_asked_and_is_missing_where_files_lie(
     tmp_path: Path, name: str, status: str
 ) -> None:
-    """A backfill over an outage ends with failed days, which it asks for again; a file that is not there is settled."""
+    """An outage in a backfill leaves failed days, which are requested again. A file that does not exist is final."""
     own = feed(name)
     of = replace(
         pipeline(tmp_path, {}),
@@ -76,7 +76,7 @@ def test_whatever_a_feeds_own_code_raises_fails_its_run_alone(tmp_path: Path, pa
 
 
 class Failing(Folder):
-    """A folder in which puts below some prefixes fail, as on a full disk."""
+    """A folder in which writes below some prefixes fail, as on a full disk."""
 
     def __init__(self, root: Path, *prefixes: str) -> None:
         super().__init__(root)
@@ -153,7 +153,7 @@ def one_for_each_part(days: Sequence[MarketDay], now: int) -> list[Request]:
 
 
 class TwoPartPublisher:
-    """Returns the part that was requested; the border's endpoint can be unavailable."""
+    """A publisher that returns the requested part. The border's endpoint can be unavailable."""
 
     border_fails = False
 

@@ -1,4 +1,4 @@
-"""What runs note of a feed's health: how far each metric came, why a poll fails, members that no table has."""
+"""Check what runs note about a feed's health: the progress of each metric, failed polls, and unknown members."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("at_noon")
 
 
 def test_health_knows_how_far_each_metric_came(tmp_path: Path) -> None:
-    """Rows ahead of one metric do not make up for another that stopped, nor a border for the total."""
+    """Later rows of one metric do not hide that another stopped, and those of a border do not hide a missing total."""
 
     def two(body: bytes, request: Request) -> Rows:
         rows = parse(body, request)
@@ -82,7 +82,7 @@ def test_a_backfill_of_old_days_does_not_hide_why_todays_poll_fails(tmp_path: Pa
 
 
 def test_a_publisher_that_was_not_asked_was_not_reached(tmp_path: Path) -> None:
-    """Of tomorrow nothing is due: that the publisher answers shows only if a request was sent and answered."""
+    """Nothing is due for tomorrow, so only a request with a response shows that the publisher is reachable."""
     tomorrow = date(2026, 6, 11)
     silent = replace(FEED, requests=lambda days, now: [])
     assert run(pipeline(tmp_path, {}, silent), tomorrow).days[0].status == "pending"
@@ -121,7 +121,7 @@ NEW = Member("GB", "demand", "region 'Avalon'")
 
 
 def parse_avalon(body: bytes, request: Request) -> Rows:
-    """As the feed's own; a body that ends in `Avalon` has a reading of a region that no table has."""
+    """Parse as the feed does. A body that ends in `Avalon` also has a reading of a region that no table contains."""
     rows = parse(body.removesuffix(b"Avalon"), request)
     if body.endswith(b"Avalon"):
         rows.note_unknown(NEW, [TODAY.start + 1800])

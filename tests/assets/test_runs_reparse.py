@@ -1,4 +1,4 @@
-"""Runs over bodies that are kept already: nobody is asked, and later bodies keep the last word."""
+"""Check runs over the raw archive: they send no requests, and later responses prevail."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _scaled(rows: Rows) -> Rows:
 def test_a_rerun_of_some_days_leaves_the_others_as_later_bodies_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One body states two days; the second day was corrected since by a body of its own."""
+    """One body states three days. The last day was later corrected by a body of its own."""
     first, second = date(2026, 6, 7), date(2026, 6, 9)
     both = FEED.id, "https://example.org/two", tuple[tuple[str, str], ...](), (first, date(2026, 6, 8), second)
     monkeypatch.setenv("EMDS_NOW", str(NOON - 7200))
@@ -86,7 +86,7 @@ def test_kept_bodies_are_judged_by_when_they_were_fetched(tmp_path: Path, monkey
 
 
 def test_a_clock_that_was_ahead_puts_no_superseded_figure_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chart of the next day states the day before too, and came while the clock was a day ahead."""
+    """The next day's body also states the day before, and arrived while the clock was a day ahead."""
     next_day = DAY + timedelta(days=1)
     monkeypatch.setenv("EMDS_NOW", str(NOON + 86400))
     with monkeypatch.context() as ahead:

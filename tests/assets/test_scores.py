@@ -1,4 +1,4 @@
-"""Scores of forecasts: golden figures of a published body, a second implementation, what is left out."""
+"""Check scores of forecasts against a second implementation, and what is left out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from warehouse.store.storage import Folder
 
 HALF = 1800
 NOW = instant("2026-11-12T09:40:00Z")
-"""The 30 days before hold a change of the clocks."""
+"""The preceding 30 days contain a clock change."""
 ELEXON = {"elexon": source("elexon")}
 BOTH = ELEXON | {"neso": source("neso")}
 METRICS = {
@@ -32,7 +32,7 @@ METRICS = {
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Folder:
-    """GB's demand of five weeks with holes, and a forecast of 40 hours each five hours, of which some never came."""
+    """Fold 45 days of GB's demand and carbon with gaps, and a forecast every five hours with some of them missing."""
     folder = Folder(tmp_path)
     modes.ensure(folder, "live")
     random = np.random.default_rng(43)
@@ -95,7 +95,7 @@ def test_a_figure_needs_a_hundred_intervals_and_a_feed_that_may_be_passed_on(sto
 
 
 def test_the_share_of_wind_and_solar_is_scored_in_percentage_points(tmp_path: Path) -> None:
-    """Forecasts in half hours, readings of the mix in hours; the fuels and demand are published at different times."""
+    """Forecasts are half-hourly and actual mixes hourly. Fuels and demand are published at different times."""
     folder, random = Folder(tmp_path), np.random.default_rng(5)
     modes.ensure(folder, "live")
     first = NOW // HOUR * HOUR - 33 * 24 * HOUR

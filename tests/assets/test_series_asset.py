@@ -1,6 +1,6 @@
-"""A feed as Dagster's asset: an event for each finished day, checks beside them, failures by their type.
+"""Check a feed as Dagster's asset: an event for each finished day, its checks, and failures by their type.
 
-No `from __future__ import annotations`: Dagster's resources are given by annotation.
+This module cannot postpone the evaluation of annotations, because Dagster finds resources by annotation.
 """
 
 from collections.abc import Sequence
@@ -27,20 +27,20 @@ DAYS = [FIRST + timedelta(days=i) for i in range((LAST - FIRST).days + 1)]
 
 
 def of_day(day: date, first: int = 0, last: int = 48, more: float = 0) -> bytes:
-    """A body of a day's half hours from `first` to before `last`, counted from its midnight."""
+    """Return a body of a day's half-hours from `first` to before `last`, counted from its midnight."""
     begin = (MarketDay(day, FEED.tz).start - START) // 1800
     return whole(begin + first, begin + last, 30_000 - begin + more)
 
 
 def asked(pipeline: PipelineContext, **answers: bytes | FeedError) -> PipelineContext:
-    """The same warehouse, whose publisher answers otherwise for some days, named as in `d2026_02_10`."""
+    """Return the same warehouse with different responses for some days, which are named as in `d2026_02_10`."""
     others = {date.fromisoformat(day[1:].replace("_", "-")): answer for day, answer in answers.items()}
     return replace(pipeline, session=Publisher({day: of_day(day) for day in DAYS} | others))
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
-    """Every day is whole."""
+    """Return a warehouse whose publisher has complete days."""
     monkeypatch.setenv("EMDS_NOW", "2026-02-11T12:00:00Z")
     return asked(demand_feed.pipeline(tmp_path, {}))
 
@@ -51,7 +51,7 @@ def materialise(
     days: Sequence[date] = DAYS,
     read_from: ReadFrom = ReadFrom.publisher,
 ) -> dg.ExecuteInProcessResult:
-    """One run over days that follow each other, as a schedule or a backfill starts it."""
+    """Run over consecutive days, as a schedule or a backfill does."""
     span = {"dagster/asset_partition_range_start": str(days[0]), "dagster/asset_partition_range_end": str(days[-1])}
     asset = series_asset(SOURCE, FEED, partitions_of(FEED, FIRST))
     config = dg.RunConfig({"test__demand": {"config": {"read_from": read_from.value}}})
@@ -66,25 +66,25 @@ def materialise(
 
 
 def materialised(result: dg.ExecuteInProcessResult) -> dict[str, dg.AssetMaterialization]:
-    """The feed's materialisations of a run, by partition."""
+    """Return the feed's materialisations in a run, by partition."""
     events = result.get_asset_materialization_events()
     return {str(e.partition): e.materialization for e in events if e.asset_key == asset_key(FEED)}
 
 
 def counts(result: dg.ExecuteInProcessResult) -> dict[str, object]:
-    """The row counts of a run's materialisations, by partition."""
+    """Return the row counts of a run's materialisations, by partition."""
     return {day: event.metadata["dagster/partition_row_count"].value for day, event in materialised(result).items()}
 
 
 def verdicts(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str | None], bool]:
-    """Whether each check passed, by name and partition."""
+    """Return whether each check passed, by name and partition."""
     events = (e for e in result.all_events if e.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION)
     judged = [event.asset_check_evaluation_data for event in events]
     return {(one.check_name, one.partition): one.passed for one in judged}
 
 
 def observed(result: dg.ExecuteInProcessResult) -> list[str]:
-    """The partitions that a run observed."""
+    """Return the partitions that a run observed."""
     return [str(event.partition) for event in result.get_asset_observation_events()]
 
 
@@ -102,7 +102,7 @@ def test_every_day_is_an_event_and_published(pipeline: PipelineContext) -> None:
 
 
 def versions(result: dg.ExecuteInProcessResult) -> dict[str, str]:
-    """The data version of each materialised partition."""
+    """Return the data version of each materialised partition."""
     return {day: (event.tags or {})["dagster/data_version"] for day, event in materialised(result).items()}
 
 

@@ -1,4 +1,4 @@
-"""The views of warehouse.duckdb and of a connection of the resource `duckdb`, over a folder and over a bucket alike."""
+"""Check the views of warehouse.duckdb and of connections from the resource `duckdb`, over a folder and a bucket."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RANKS = {"a.best": 1, "b.other": 2}
 
 
 def fold(storage: Storage, feed: str, zone: str, values: list[float]) -> None:
-    """Hourly demand from the last hour of October on."""
+    """Fold hourly demand from the last hour (UTC) of October onwards."""
     rows, begin = Rows(), instant("2026-10-31T23:00:00Z")
     rows.extend(SeriesKey(zone, "demand", "MW", "1h"), [begin + i * 3600 for i in range(len(values))], values)
     folding.fold(storage, feed, rows, {}, RANKS, 1, "live")
@@ -50,7 +50,7 @@ def test_views_hold_the_months_asked_for_with_every_version(place: FolderPlace |
 
 
 def test_a_file_with_columns_of_zone_and_metric_reads_as_one_without(place: FolderPlace | BucketPlace) -> None:
-    """Of two files in one view one has them, as dictionaries."""
+    """Only one of the two files in the view has these columns, as dictionaries."""
     storage = place.open()
     for zone in ("FR", "GB"):
         fold(storage, "a.best", zone, [1.0])

@@ -1,4 +1,4 @@
-"""The rules that compare a mix with what else is known: silent over a simulated mix, and each finds its own fault."""
+"""Check the rules that compare a mix with other data: a simulated mix passes them, and each finds its own fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OWN = {rule.name: rule for rule in RULES[-5:]}
 
 @pytest.fixture(scope="module")
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A simulated day of these feeds; the views are tables, in which a test may change values."""
+    """Yield a connection to two simulated days of these feeds. The views are tables, whose values a test can change."""
     home = tmp_path_factory.mktemp("mixes") / "home"
     with pytest.MonkeyPatch.context() as patch:
         in_simulated(patch, home)

@@ -1,4 +1,4 @@
-"""Every query of docs/sql.md runs, in order, in the folder of a simulated warehouse, and returns rows."""
+"""Run every query of docs/sql.md in order, in the folder of a simulated warehouse, and check that it returns rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SQL, PYTHON = (re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL) for kind in 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three simulated days of a few feeds."""
+    """Ingest three simulated days of a few feeds, and return the folder."""
     folder = tmp_path_factory.mktemp("o'neill")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_HOME", str(folder))
@@ -43,7 +43,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def at_noon(query: str) -> str:
-    """Return `query` with the simulated time in place of `now()`."""
+    """Return `query` with the simulated time instead of `now()`."""
     return query.replace("now()", "TIMESTAMPTZ '2026-11-20 12:00:00+00'")
 
 
@@ -105,7 +105,7 @@ def test_every_view_and_column_has_a_comment(home: Path, monkeypatch: pytest.Mon
 
 
 def test_as_of_is_what_the_store_reads_as_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ranks, corrections and two resolutions, at several instants."""
+    """The rows have ranks, corrections and two resolutions. Both readings are compared at several times."""
     storage, key = Folder(tmp_path), SeriesKey("US-NYISO", "demand", "MW", "1h")
     ranks = {"nyiso.load": 1, "eia.demand": 9}
 
@@ -130,8 +130,10 @@ def test_as_of_is_what_the_store_reads_as_of(tmp_path: Path, monkeypatch: pytest
 
 @pytest.fixture(scope="module")
 def five_years(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """1,500 month files of demand, of which two can be read: Great Britain's May 2023, and the first one, from which
-    DuckDB takes the columns of a view."""
+    """Write 1,500 monthly files of demand. DuckDB can read only two: Great Britain's May 2023, and the first file.
+
+    DuckDB takes the columns of a view from the first file.
+    """
     home = tmp_path_factory.mktemp("years")
     storage = Folder(home)
     for zone, first in (("GB", "2023-05"), (min(ZONES), "2021-01")):

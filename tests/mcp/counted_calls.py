@@ -1,4 +1,4 @@
-"""Calls of the data tools, and the count of a key's calls, as the service reports it and used up."""
+"""List arguments for the data tools, return the number of calls counted for a key, and use up a key's quota."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 def used(app: Any, key: str) -> int:
-    """The calls counted for a key today, as the service reports them."""
+    """Return the number of calls counted for `key` today, as the service reports it."""
     answer = app.test_client().get("/v1/usage", headers={"Authorization": f"Bearer {key}"})
     return int(answer.json["quota"]["used"])
 
 
 def use_up(app: Any, key: str, but: int = 0) -> None:
-    """Counts calls until `but` are left."""
+    """Count calls until `but` are left."""
     gate = app.extensions["emds"].gate
     while used(app, key) < CALLS_PER_DAY - but:
         gate.keys.reserve(digest_of(key), gate.now)

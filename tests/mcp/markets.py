@@ -1,6 +1,6 @@
-"""A warehouse of all 25 zones with the real publishers' terms and made-up figures, for what agents ask.
+"""Publish a warehouse of all 25 zones with the real publishers' terms and invented values, for questions of agents.
 
-Prices swing by the hour of civil time, the day and the zone; European prices reach to the end of tomorrow.
+Prices vary with the hour of civil time, the day and the zone. European prices reach to the end of tomorrow.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from warehouse.store.storage import Folder
 
 NOW = instant("2026-03-30T12:10:00Z")
 TOMORROW_ENDS = instant("2026-03-31T22:00:00Z")
-"""Of the European market day."""
+"""The end of tomorrow's European market day."""
 DAYS = 35
 HOLE = (instant("2026-03-30T02:00:00Z"), instant("2026-03-30T03:00:00Z"))
-"""Swiss demand is missing there."""
+"""The range without rows of Swiss demand."""
 CORRECTED = 4
-"""French prices of the day before that were published anew."""
+"""The number of French prices of the previous day that were corrected."""
 RIGHTS = ("pjm", "spp", "miso")
 
 
 def _feed(zone: str, metric: Metric) -> str:
-    """The feed of the best rank that carries a metric of a zone."""
+    """Return the ID of the highest-ranked feed that carries `metric` of `zone`."""
     feeds = [f for s in sources().values() for f in s.feeds if zone in f.zones and f.carries(metric)]
     return min(feeds, key=lambda feed: feed.rank).id
 
@@ -42,7 +42,7 @@ def _price(zone: str) -> Callable[[int], float]:
     chance = random.Random(zone)
     base, swing, phase = chance.uniform(35, 90), chance.uniform(15, 45), chance.uniform(0, 4)
     if zone == "AU-NSW":
-        base = swing - 20  # below zero for a few hours a day
+        base = swing - 20  # below zero for a few hours per day
 
     def value(ts: int) -> float:
         hour = ts / HOUR + phase
@@ -83,7 +83,7 @@ def _put(
 
 
 def filled(home: Path) -> Path:
-    """Writes and publishes the warehouse."""
+    """Write and publish the warehouse in `home`, and return `home`."""
     storage = Folder(home)
     modes.ensure(storage, "live")
     for zone in ZONES.values():

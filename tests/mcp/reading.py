@@ -1,4 +1,4 @@
-"""How an agent reads an answer of the tools: its tokens, its rows from the structure, its rows from the text."""
+"""Read a tool's response as an agent does: its tokens, and its rows from the structure and from the text."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ _PIECES = re.compile(r"\d{1,3}|[^\W\d_]{1,6}|[^\w\s]|_|\n")
 
 
 def tokens(text: str) -> int:
-    """Estimated tokens: groups of up to three digits or six letters, and every sign and line end by itself.
+    """Return the estimated number of tokens: up to three digits or six letters, a sign, or a line end count as one.
 
-    Rather too many than too few: tokenizers of today cut digits so, but take whole words and runs of signs as one.
+    The estimate tends to be too high. Current tokenizers split digits like this, but keep whole words and runs of
+    signs.
     """
     return len(_PIECES.findall(text))
 
 
 def at(stamp: str) -> int:
-    """Unix seconds of a stamp without seconds, `2026-03-30T12:00Z`."""
+    """Return the Unix seconds of `stamp`, which may omit its seconds, as `2026-03-30T12:00Z` does."""
     return instant(stamp if stamp.count(":") > 1 else f"{stamp[:-1]}:00Z")
 
 
 def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a history's columns, ascending, as REST gives them; of several series each column is a fuel."""
+    """Return the rows of a history's columns in ascending order, as REST returns them.
+
+    In a history of several series each column is a fuel.
+    """
     constant, columns = answer["constant"], dict(answer["columns"])
     if "date" in columns:
         tz = ZONES[answer["zone"]].tz
@@ -49,9 +53,9 @@ def rows_of(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def read_table(text: str, step: int, zone: str = "") -> dict[int, float | None]:
-    """The rows of a table of one value each `step` seconds, or of a zone's days, as a reader of the text finds them.
+    """Return the rows in a table's text: one value per `step` seconds, or one mean per day of `zone`.
 
-    Behind the mean of a day its coverage may stand.
+    The coverage of a day may follow its mean.
     """
     rows: dict[int, float | None] = {}
     for line in text.splitlines():

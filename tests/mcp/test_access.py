@@ -1,4 +1,4 @@
-"""Keys, counts and limits over MCP: the same gate as for REST, with refusals as tool results."""
+"""Check keys, counts and limits over MCP: the gate is the one of REST, and refusals are tool results."""
 
 from __future__ import annotations
 

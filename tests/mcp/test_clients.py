@@ -1,4 +1,4 @@
-"""Official clients, old and new, list and call all tools, each in the version that it negotiates."""
+"""Check that official clients, old and new, list and call all tools in the version that each negotiates."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("get_statistics", {"zone": "GB", "metric": "price"}),
     ("get_history", {"zone": "FR", "metric": "generation"}),
 ]
-"""The last one fails, which a client must be able to tell."""
+"""The last call fails, and a client must recognise it."""
 COUNTED_CALLS = 7
 
 
 def check(report: dict[str, Any], version: str, whole: bool, reads: bool = True) -> None:
-    """Checks the report of a client; mcp-remote's has the tools alone."""
+    """Check the report of a client. If `reads` is false, as for mcp-remote, the report has only the tools."""
     assert report["version"] == version
     assert report["tools"] == TOOLS
     assert [result["name"] for result in report["results"]] == [name for name, _ in CALLS]
@@ -57,7 +57,7 @@ def check(report: dict[str, Any], version: str, whole: bool, reads: bool = True)
 
 
 def check_read(report: dict[str, Any]) -> None:
-    """Checks what a client read without a tool."""
+    """Check the resources and prompts that a client read."""
     assert report["resources"][:2] == ["emds://zones", "emds://catalogue"]
     assert report["prompts"] == ["market_briefing", "plan_flexible_load", "compare_zones"]
     assert report["page"] == "# The brief"

@@ -1,4 +1,4 @@
-"""The official conformance suite for each protocol version; `baseline.yml` lists what cannot apply."""
+"""Run the official conformance suite for each protocol version. `baseline.yml` lists what cannot apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`find_window`, `get_statistics` and `get_changes`: what they say in text and structure."""
+"""Check the texts and structures of `find_window`, `get_statistics` and `get_changes`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from warehouse.store.storage import Folder
 
 @pytest.fixture
 def keyed(agents: Any) -> Any:
-    """A caller with a key at a warehouse whose European prices reach to the end of tomorrow."""
+    """Return a caller with a key for a warehouse whose European prices reach to the end of tomorrow."""
     return agents.with_key()
 
 
@@ -57,7 +57,7 @@ YESTERDAY = NOW - NOW % HOUR - 24 * HOUR
 
 @pytest.fixture
 def corrected(make: Make, warehouse: Path, tmp_path: Path) -> Any:
-    """A caller of a warehouse in which two prices of yesterday were corrected, and Germany's demand only grew."""
+    """Return a caller of a warehouse with two corrected prices of yesterday and with additional German demand."""
     home = tmp_path / "corrected"
     shutil.copytree(warehouse, home)
     shutil.rmtree(home / "changes")

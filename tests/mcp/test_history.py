@@ -1,4 +1,4 @@
-"""Columns and tables of a history, of one zone and of several: every row stands there once, at its time."""
+"""Check columns and tables of histories of one or several zones: each contains every row once, at its time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMBERS = {"unit": ["MW", "GW"], "coverage": [1.0, 0.5], "source": ["a", "b"]}
 
 @given(st.data(), st.sampled_from([(), ("zone",), ("fuel",), ("zone", "fuel"), ("counterparty", "link")]))
 def test_columns_hold_every_row_once_whatever_its_members_are(data: Any, keys: tuple[str, ...]) -> None:
-    """Rows are put together again from arrays, by the names of their zone and fuel, and from what they share."""
+    """The test reassembles rows from the arrays, by the names of zone and fuel, and from the shared members."""
     kinds = [st.sampled_from(KEYS[key]) for key in keys]
     places = data.draw(st.lists(st.tuples(st.integers(0, 5), *kinds), unique=True, max_size=12))
     places.sort(key=lambda place: place[0])
@@ -46,7 +46,7 @@ def test_columns_hold_every_row_once_whatever_its_members_are(data: Any, keys: t
 
 
 def test_members_that_rows_of_one_time_share_have_one_array() -> None:
-    """Hourly means by fuel have one coverage, whatever fuel lacks an hour."""
+    """Hourly means by fuel share one coverage, even if a fuel lacks an hour."""
     rows = {"ts": [0, 0, 3600], "fuel": ["gas", "wind", "gas"], "value": [1.0, 2.0, 3.0], "coverage": [1.0, 1.0, 0.5]}
     _, arrays, constant = row_table.columns(rows)
     assert arrays == {
@@ -61,7 +61,7 @@ def test_members_that_rows_of_one_time_share_have_one_array() -> None:
 
 
 def test_rows_of_days_and_years_carry_their_civil_date_and_no_instant(agents: Any) -> None:
-    """The French day of the 29th begins at 23:00 UTC on the 28th."""
+    """The French day of 29 March starts at 23:00 UTC on 28 March."""
     asked = {"zone": "FR", "metric": "price", "interval": "1d", "start": "2026-03-27", "end": "2026-03-30"}
     result = agents.with_key().call("get_history", **asked)
     columns = result["structuredContent"]["columns"]

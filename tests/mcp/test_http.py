@@ -1,4 +1,4 @@
-"""The endpoint as HTTP: origins, sizes, the order of checks, CORS; by way of Flask all is answered alike."""
+"""Check the endpoint as HTTP: origins, sizes, the order of checks, CORS, and the same responses through Flask."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_body_holds_64_kib(mcp: Any) -> None:
 
 
 def test_each_check_comes_before_the_next(mcp: Any) -> None:
-    """Mends one fault after the other: the first that is left decides the answer."""
+    """The test fixes one fault after the other: the first remaining fault decides the response."""
     faults: list[tuple[dict[str, str], bytes, int]] = [
         (
             {"Origin": "http://evil.example.com", "Content_Type": "text/plain", "Accept": "text/html"},
@@ -144,7 +144,7 @@ def test_each_check_comes_before_the_next(mcp: Any) -> None:
     assert mcp.raw(b"", "GET", Host="evil.example.com").status_code == 403
 
 
-# Failures of ours
+# Failures of the service
 
 
 @pytest.mark.parametrize("path", ["/mcp", "//mcp"])
@@ -209,7 +209,7 @@ _ALIKE: tuple[tuple[str | bytes, dict[str, str | None]], ...] = (
 
 
 def test_flask_would_answer_the_same(mcp: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`//mcp` goes through Flask, which reads it as `/mcp`; the log names both alike."""
+    """`//mcp` goes through Flask, which reads it as `/mcp`. The log has the same entry for both."""
     lines: list[bytes] = []
     monkeypatch.setattr(access_log.os, "write", lambda _, line: lines.append(line))
 

@@ -1,4 +1,4 @@
-"""Payments over MCP: an offer beside each sample, a receipt beside each answer, and refusals that cost nothing."""
+"""Check payments over MCP: samples carry an offer, paid responses carry a receipt, and refusals cost nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Trade:
         return self.book.balances.get(PAY_TO.lower(), 0)
 
     def offer(self, tool: str = "get_latest", **arguments: Any) -> dict[str, Any]:
-        """The payment offer in the `_meta` of a sample."""
+        """Return the payment offer in the `_meta` of a sample."""
         required = self.mcp.call(tool, **(arguments or ARGUMENTS[tool]))["_meta"]["x402/payment-required"]
         element: dict[str, Any] = required["accepts"][0]
         return element

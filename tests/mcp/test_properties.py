@@ -1,4 +1,4 @@
-"""Whatever is posted, the answer is one of those that the protocol knows; arguments of any kind never break a tool."""
+"""Check that every body gets a response that the protocol defines, and that no argument breaks a tool."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CODES = {-32700, -32600, -32601, -32602, -32020, -32022}
 
 
 def perform(ask: CheckedRequest) -> tuple[bytes, Headers]:
-    """Runs every tool call with success."""
+    """Return a success for every tool call."""
     assert ask.version in SUPPORTED
     assert isinstance(ask.id, str | int)
     assert not isinstance(ask.id, bool)

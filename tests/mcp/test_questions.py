@@ -1,7 +1,7 @@
-"""Sixteen questions of the kind agents get: the tools alone answer each, in as few tokens as docs/mcp.md says.
+"""Check that the tools suffice for sixteen typical questions of agents, with the token counts of docs/mcp.md.
 
-Each is answered twice, by a reader of the texts and by a reader of the structures. The right answer is computed from
-the warehouse's Parquet files, in plain Python and without the service. docs/mcp.md shows what each takes.
+A reader of the texts and a reader of the structures each solve every question. The solution is computed from the
+warehouse's Parquet files, in plain Python and without the service. docs/mcp.md lists the calls and tokens of each.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from warehouse.market.clock import DAY, HOUR, instant, iso
 Texts, Structures = list[str], list[dict[str, Any]]
 QUARTER = 900
 TODAY, TOMORROW = instant("2026-03-29T22:00:00Z"), instant("2026-03-30T22:00:00Z")
-"""Midnight of the 30th and 31st in most of Europe."""
+"""Midnight of 30 and 31 March in most of Europe."""
 
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
 
 
 class Files:
-    """The warehouse's Parquet files, read by nothing of ours."""
+    """The warehouse's Parquet files, read without code of this project."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
 
     def rows(self, metric: str, zone: str, start: int = 0, end: int = 1 << 40) -> list[tuple[int, float]]:
-        """(ts, value) in `[start, end)`, ascending."""
+        """Return (ts, value) in `[start, end)`, in ascending order."""
         return [(ts, value) for ts, value, _ in self.by_fuel(metric, zone, start, end)]
 
     def by_fuel(self, metric: str, zone: str, start: int = 0, end: int = 1 << 40) -> list[tuple[int, float, str]]:
@@ -56,7 +56,7 @@ class Files:
 class Question:
     words: str
     calls: tuple[tuple[str, dict[str, Any]], ...]
-    """As many as are allowed."""
+    """The calls that solve the question. Further calls are not allowed."""
     from_texts: Callable[[Texts], Any]
     from_structures: Callable[[Structures], Any]
     truth: Callable[[Files], Any]
@@ -69,7 +69,7 @@ def found(pattern: str, text: str) -> str:
 
 
 def by_zone(text: str) -> dict[str, float]:
-    """The values of a snapshot's text."""
+    """Return the values in a snapshot's text, by zone."""
     figures = text.partition("Source:")[0]
     return {
         zone: float(value)
@@ -82,14 +82,14 @@ def by_zone_of(structure: dict[str, Any]) -> dict[str, float]:
 
 
 def lowest(known: dict[int, float], hours: int) -> str:
-    """Start of the block of least mean among quarter hours."""
+    """Return the start of the cheapest block of `hours` among quarter-hourly prices."""
     need = hours * 4
     starts = [ts for ts in sorted(known) if all(ts + i * QUARTER in known for i in range(need))]
     return iso(min(starts, key=lambda ts: round(sum(known[ts + i * QUARTER] for i in range(need)), 6)))
 
 
 def ahead(files: Files, zone: str) -> dict[int, float]:
-    """Prices from the running interval on."""
+    """Return prices by time, from the current interval onwards."""
     return dict(files.rows("price", zone, NOW - NOW % QUARTER))
 
 
@@ -243,7 +243,7 @@ QUESTIONS = (
 
 
 def means(files: Files, within: int) -> list[float]:
-    """Means of the blocks of one hour in Spain that begin from the running interval on, in exact cents."""
+    """Return the exact sum of prices of each one-hour block in Spain, from the current interval onwards."""
     known = ahead(files, "ES")
     first = min(known)
     starts = range(first, first + within * HOUR - HOUR + 1, QUARTER)
@@ -260,7 +260,7 @@ def holes(hours: list[int]) -> list[str]:
 
 
 def taken(texts: Texts, structures: Structures) -> tuple[int, int]:
-    """The tokens of all texts and of all structures; a cursor's are those of its length, whatever its digits are."""
+    """Return the tokens of all texts and of all structures. The digits of a cursor count by their number only."""
     written = json.dumps(structures, separators=(",", ":"), ensure_ascii=False)
     written = re.sub(r"[0-9a-f]{8}-\d+", "00000000-00", written)
     return tokens("\n".join(texts)), tokens(written)
@@ -268,7 +268,7 @@ def taken(texts: Texts, structures: Structures) -> tuple[int, int]:
 
 @pytest.fixture(scope="module")
 def asked(agents: Any) -> Callable[[Question], tuple[Texts, Structures]]:
-    """Makes the calls of a question with a key."""
+    """Return a function that makes the calls of a question with a key."""
     caller = agents.with_key()
 
     def ask(question: Question) -> tuple[Texts, Structures]:

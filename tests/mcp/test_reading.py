@@ -1,4 +1,4 @@
-"""Resources and prompts: what they hold, in each version, and what is refused."""
+"""Check resources and prompts: their contents in each version, and what is refused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result(mcp: Any, method: str, version: str = MODERN, **params: Any) -> Any:
 
 
 def ask(mcp: Any, method: str, version: str = MODERN, **params: Any) -> Any:
-    """A request, with the header that repeats its name where the version wants it."""
+    """Send a request, with the header that repeats its name if the version requires it."""
     message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     named = params.get("uri") if method == "resources/read" else params.get("name")
     headers = {"Mcp_Name": str(named)} if version == MODERN and method in ("resources/read", "prompts/get") else {}

@@ -1,4 +1,4 @@
-"""Every answer against the official schema of its version, as the conformance suite carries them."""
+"""Validate every response against the official schema of its version, taken from the conformance suite."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 class Official:
-    """One version's schema.json."""
+    """The schema.json of one version."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
@@ -61,7 +61,7 @@ class Official:
         self._validators: dict[str, Any] = {}
 
     def check(self, name: str, value: Any) -> None:
-        """Raises jsonschema.ValidationError where `value` is no `name`."""
+        """Raise jsonschema.ValidationError if `value` does not match the definition `name`."""
         if name not in self._validators:
             assert name in self.schema[self.members], name
             reference = {**self.schema, "$ref": f"#/{self.members}/{name}"}
@@ -70,18 +70,18 @@ class Official:
 
     @property
     def error(self) -> str:
-        """Name of the definition of error messages."""
+        """Return the name of the definition of error messages."""
         return "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in self.schema[self.members] else "JSONRPCError"
 
     @property
     def answer(self) -> str:
-        """Name of the definition of result messages."""
+        """Return the name of the definition of result messages."""
         return "JSONRPCResultResponse" if "JSONRPCResultResponse" in self.schema[self.members] else "JSONRPCResponse"
 
 
 @pytest.fixture(scope="module")
 def official(programs: Any) -> dict[str, Official]:
-    """By version."""
+    """Return the schemas by version."""
     programs.path("@modelcontextprotocol/conformance/package.json")
     return {
         version: Official(schema)
@@ -90,7 +90,7 @@ def official(programs: Any) -> dict[str, Official]:
 
 
 def converse(mcp: Any, version: str, key: str) -> None:
-    """Valid and invalid requests of a client of one version."""
+    """Send valid and invalid requests as a client of one version."""
     for method in ("initialize", "ping", "server/discover", "nonsense", "resources/subscribe"):
         opening = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "Tests", "version": "1"}}
         mcp.ask(version, method, **(opening if method == "initialize" else {}))

@@ -1,4 +1,4 @@
-"""The tools' arguments and answers: equal to REST, gone on with without a gap; marked as sample, stale, simulated."""
+"""Check the tools' arguments and responses: equal to REST, paged without gaps, marked as sample, stale or simulated."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_structured_content_is_the_body_of_the_rest_path(
 ) -> None:
     sampled = (
         "" if tool in FREE else ("&" if "?" in path else "?") + "sample=true"
-    )  # what is free needs no key to be whole
+    )  # a free tool is complete without a key
     for headers, sample in ((keyed.headers, ""), ({}, sampled)):
         rest = keyed.app.test_client().get(path + sample, headers=headers).json
         result = WithHeaders(keyed, headers).call(tool, **arguments)["structuredContent"]
         if "order=desc" in path:
-            rest["data"].reverse()  # `rows_of` gives them ascending
+            rest["data"].reverse()  # `rows_of` returns ascending rows
         assert as_rest(result) == rest
 
 

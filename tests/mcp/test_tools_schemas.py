@@ -1,4 +1,4 @@
-"""The tools' schemas: such as hosts take, true to every answer; what documents and the registry say of them."""
+"""Check the tools' schemas: hosts accept them, all responses match them, and documents and the registry agree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from warehouse.version import __version__
 
 
 def parts(schema: Any) -> Iterator[dict[str, Any]]:
-    """A schema and all schemas within it."""
+    """Yield a schema and all schemas within it."""
     if isinstance(schema, dict):
         yield schema
         for name, part in schema.items():
@@ -80,7 +80,7 @@ HISTORIES: list[dict[str, Any]] = [
 
 
 def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, Any]) -> None:
-    """Whole and as a sample."""
+    """Both full responses and samples are validated."""
     calls: list[tuple[str, dict[str, Any]]] = [*((name, {}) for name in FREE), *DATA.items()]
     calls += [("get_history", {"zone": "GB", "metric": metric, **more}) for metric in SERIES[:5] for more in HISTORIES]
     calls += [("get_history", {"zone": "DE-LU", "metric": "capacity"})]
@@ -94,7 +94,7 @@ def test_every_answer_is_true_to_its_output_schema(keyed: Any, tools: dict[str, 
 
 
 def test_no_argument_offers_what_is_always_refused(keyed: Any, tools: dict[str, Any]) -> None:
-    """Each word of an enum is taken by some call; `sample: false` without a key is the offer to pay."""
+    """Some call accepts each word of an enum; `sample: false` without a key returns the payment offer."""
     for name, tool in tools.items():
         properties = tool["inputSchema"]["properties"]
         for argument, schema in properties.items():

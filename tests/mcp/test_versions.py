@@ -1,4 +1,4 @@
-"""What each protocol version requires: opening, lists, envelopes, errors, bodies and headers; mistakes of others."""
+"""Check what each protocol version requires: opening, lists, envelopes, errors, bodies, headers, refused mistakes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ every_version = pytest.mark.parametrize("version", VERSIONS)
 
 
 def opening(version: str) -> dict[str, Any]:
-    """What `initialize` states of a client of that version."""
+    """Return the parameters of `initialize` for a client of `version`."""
     return {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "Tests", "version": "1"}}
 
 
 def refusal(answer: Any) -> tuple[int, int]:
-    """Status and code."""
+    """Return the status and the error code."""
     return answer.status_code, answer.json["error"]["code"]
 
 
@@ -34,7 +34,7 @@ OWN = {
     "2025-06-18": {"name", "version", "title"},
     "2025-11-25": {"name", "version", "title", "description", "websiteUrl", "icons"},
 }
-"""What each version with a handshake lets a server say of itself."""
+"""Fields in which a server may describe itself, for each version with a handshake."""
 
 
 @pytest.mark.parametrize("requested", [*LEGACY, MODERN, "2024-11-05", "1999-01-01"])
@@ -51,7 +51,7 @@ def test_initialize_answers_the_version_asked_for_or_the_newest_with_a_handshake
 
 @every_version
 def test_methods_of_other_versions_are_unknown(mcp: Any, version: str) -> None:
-    """A legacy version says so in the text alone."""
+    """A legacy version reports the error only in the body."""
     methods = ["initialize", "ping", "logging/setLevel"] if version == MODERN else ["server/discover", "nonsense", ""]
     for method in methods:
         assert refusal(mcp.ask(version, method)) == (404 if version == MODERN else 200, -32601), method
@@ -178,7 +178,7 @@ def test_an_absent_version_header_means_the_oldest_version(mcp: Any) -> None:
 
 @pytest.mark.parametrize("stated", [False, True])
 def test_an_unknown_version_is_refused_with_those_there_are(mcp: Any, stated: bool) -> None:
-    """In the header, and where `_meta` states it too."""
+    """The header names the version; if `stated` is true, `_meta` names it too."""
     params = {"params": {"_meta": {**META, VERSION: "1999-01-01"}}} if stated else {}
     answer = mcp.send({**REQUEST, **params}, None, MCP_Protocol_Version="1999-01-01", Mcp_Method="tools/list")
     assert answer.status_code == 400
@@ -213,7 +213,7 @@ def test_an_unknown_version_is_refused_with_those_there_are(mcp: Any, stated: bo
         (MODERN, META, None, -32020),
         (MODERN, META, "tools/call", -32020),
         (MODERN, META, "TOOLS/LIST", -32020),
-        (MODERN, META, "tools/list,tools/list", -32020),  # a doubled header, as servers join it
+        (MODERN, META, "tools/list,tools/list", -32020),  # a repeated header, as servers join it
     ],
 )
 def test_headers_and_envelope_agree(
@@ -271,5 +271,5 @@ def test_a_chunked_body_is_bounded_too(served: Any, size: int, status: int) -> N
         answer = connection.getresponse()
         received = answer.status
         answer.close()
-    # A long one may be refused, and the connection closed, while it is still being sent.
+    # A long body may be refused, and the connection closed, while it is still being sent.
     assert received == status or (received == 0 and size > 1_000_000)

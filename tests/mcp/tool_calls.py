@@ -1,4 +1,4 @@
-"""The tools by kind with arguments that they answer to, and answers taken for comparison with REST."""
+"""List the free tools, and the data tools with valid arguments, and make their responses comparable with REST."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ DATA = {
 }
 SERIES = ["price", "demand", "interchange", "generation", "carbon_intensity", "carbon-intensity"]
 ADDED = ("time", "notes", "next", "available_range", "columns", "clock", "reason")
-"""What the tools add to the members of REST."""
+"""Fields that the tools add to those of REST."""
 
 
 def as_rest(stated: Any) -> Any:
-    """An answer without what the tools add, its rows as REST gives them."""
+    """Return a response without the fields that the tools add, and with its rows as REST returns them."""
     if isinstance(stated, list):
         return [as_rest(part) for part in stated]
     if not isinstance(stated, dict):
@@ -36,7 +36,7 @@ def as_rest(stated: Any) -> Any:
 
 
 class WithHeaders:
-    """The same caller with other headers."""
+    """A caller that sends different headers."""
 
     def __init__(self, caller: Any, headers: dict[str, str]) -> None:
         self.caller, self.headers = caller, headers

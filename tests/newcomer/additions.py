@@ -1,6 +1,6 @@
-"""What a new maintainer adds to a copy of the source by docs/adding-a-source.md: metrics, a source, its twin, a zone.
+"""List what a newcomer adds to a copy of the source by docs/adding-a-source.md: metrics, a source, its twin, a zone.
 
-Each addition is an edit of one file: the text to find, and the text in its place.
+Each addition replaces a text in one file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 EDITED = ("api", "assets", "orchestration", "warehouse")
-"""The packages that are copied; the others are links."""
+"""Packages that are copied. All other paths are links."""
 VOCABULARY, METRICS, ZONES = (f"warehouse/market/{name}.py" for name in ("vocabulary", "metrics", "zones"))
 AREAS, OUTSIDE = "assets/sources/entsoe/areas.py", "assets/parsing/outside_areas.py"
 TIES, TWIN, SOURCE = "assets/simulated/grid/ties.py", "assets/simulated/newco.py", "assets/sources/newco.py"
@@ -19,14 +19,14 @@ TIES, TWIN, SOURCE = "assets/simulated/grid/ties.py", "assets/simulated/newco.py
 
 @dataclass(frozen=True)
 class Edit:
-    """`old` of a file becomes `new`, as often as it is there; without `old` the file is new."""
+    """An edit that replaces every `old` in a file with `new`. If `old` is empty, the file is new."""
 
     file: str
     old: str
     new: str
 
     def make(self, folder: Path) -> None:
-        """Make the edit in a copy."""
+        """Make the edit in the copy in `folder`."""
         path = folder / self.file
         text = path.read_text() if self.old else ""
         assert self.old in text, f"{self.file} has no {self.old!r}"
@@ -38,7 +38,7 @@ def _insert(file: str, before: str, text: str) -> Edit:
 
 
 def copy_of_source(folder: Path, *edits: Edit) -> Path:
-    """Return a copy of the source in a folder, with these edits."""
+    """Return a copy of the source in `folder`, with these edits."""
     for path in ROOT.iterdir():
         if path.name in EDITED:
             shutil.copytree(path, folder / path.name)

@@ -1,4 +1,4 @@
-"""Two metrics, a source and a zone added to a copy of the source: documents follow, or a message says what to do."""
+"""Add two metrics, a source and a zone to a copy of the source. Documents follow, or a message names the next step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def visit(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What was ingested and answered after all additions."""
+    """Return what was ingested and served after all additions."""
     folder = copy_of_source(tmp_path_factory.mktemp("newcomer"), *METRIC_EDITS, SOURCE_FILE, TWIN_FILE, *ZONE_EDITS)
     done = run(folder, str(VISIT), *FEEDS)
     assert done.returncode == 0, done.stderr[-4000:]
@@ -43,7 +43,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def body(visit: dict[str, Any], path: str) -> Any:
-    """The body of a path that answered 200."""
+    """Return the body of a path whose status is 200."""
     status, body = visit["answers"][path]
     assert status == 200, body
     return body
@@ -92,7 +92,7 @@ def test_the_zone_has_what_its_neighbours_have(visit: dict[str, Any]) -> None:
 
 
 def only(edit: Edit, *edits: Edit) -> tuple[Edit, ...]:
-    """The edits without one that a newcomer forgot."""
+    """Return the edits except the one that a newcomer forgot."""
     return tuple(each for each in edits if each is not edit)
 
 

@@ -1,7 +1,7 @@
-"""A program over a copy of the source: fills a simulated warehouse with two days and requests every document.
+"""Fill a simulated warehouse with two days over a copy of the source, and request every document.
 
-Prints a JSON object: by `reports` each feed's days with their state, rows and reason; by `answers` each path with its
-status and its body. Arguments: the feeds.
+Arguments are the feeds. Prints a JSON object: `reports` has each feed's days with status, rows and reason, and
+`answers` has each path with its status and body.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ PARTS = {
     "page": ("data",),
     "kind": ("invalid-parameters",),
 }
-"""What stands for the parts of paths; paths with others are left out."""
+"""Values for the parts of paths. Paths with other parts are left out."""
 
 
 def main(feeds: list[str]) -> None:
-    """Fill, publish, request, print."""
+    """Fill, publish, request and print."""
     pipeline = open_context()
     today = clock.now()
     reports = {}
@@ -58,7 +58,7 @@ def main(feeds: list[str]) -> None:
 
 
 def answers() -> dict[str, tuple[int, Any]]:
-    """Request every path of GET, with a key where it takes one."""
+    """Request every GET path with a key, and return each status and body."""
     home = os.environ["EMDS_HOME"]
     settings = Settings(
         pay_to="0x00000000000000000000000000000000DeaDBeef",
@@ -79,7 +79,7 @@ def answers() -> dict[str, tuple[int, Any]]:
 
 
 def paths() -> list[str]:
-    """Spell every path of GET, and the queries that name a new metric."""
+    """Return every GET path, and the queries that name a new metric."""
     spelled = []
     for endpoint in ENDPOINTS.values():
         names = re.findall(r"{(\w+)}", endpoint.path)

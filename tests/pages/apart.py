@@ -1,4 +1,4 @@
-"""The service in a process of its own: GDAL waits for a URL with its process's interpreter locked."""
+"""Run the service in a process of its own, because GDAL waits for URLs with its process's interpreter locked."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ server.serve_forever()
 
 @dataclass(frozen=True)
 class Apart:
-    """Where the service is, and what it writes to its standard error."""
+    """The URL of the service, and the log of its standard error."""
 
     address: str
     log: Path
 
     def calls(self, path: str) -> list[tuple[str, int]]:
-        """What was asked below a path, with the status of each answer."""
+        """Return the requests below `path`: the rest of each target, and the status of its response."""
         found = re.findall(r'"(?:\x1b\[\d+m)*GET (\S+) HTTP/1\.1(?:\x1b\[\d+m)*" (\d+)', self.log.read_text())
         return [(target.removeprefix(path), int(status)) for target, status in found if target.startswith(path)]
 
 
 def serve_apart(home: Path, now: str, log: Path) -> Iterator[Apart]:
-    """Runs until the caller is done."""
+    """Yield the service over `home` at the time `now`, and end it when the caller is done."""
     command = [sys.executable, "-c", SERVER, str(home)]
     with (
         log.open("w") as errors,

@@ -1,4 +1,4 @@
-"""Chromium for the tests of pages: a browser, pages in fresh profiles, and what tests ask of them."""
+"""Open pages in Chromium with fresh profiles, and read what the tests of pages need from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-"""The same engine; the shell has no windows to build, which costs the whole browser two fifths of these tests' time."""
+"""Both have the same engine. The full browser also builds windows, which takes two fifths of these tests' time."""
 ARGUMENTS = [
     "--no-sandbox",
     "--headless",
@@ -33,7 +33,7 @@ in_chromium = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Of one file only: Playwright keeps an event loop running, in which other files' `asyncio.run` would fail."""
+    """Yield a browser for one file. Playwright's event loop keeps running and breaks `asyncio.run` in other files."""
     driver_of = pytest.importorskip("playwright.sync_api").sync_playwright
     with driver_of() as driver:
         opened = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -43,7 +43,10 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """Opens the page in a fresh profile; fails where the console had an error or another host was asked."""
+    """Yield a function that opens a page in a fresh profile.
+
+    Fail if the console had an error or a warning, or if a request went to another host.
+    """
     contexts, faults, hosts = [], [], set()
 
     def open_page(
@@ -74,7 +77,7 @@ def visit(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
 
     open_page.faults = faults
     yield open_page
-    during_the_visit = [*faults]  # closing breaks off what is still loading, which the console calls an error
+    during_the_visit = [*faults]  # closing interrupts requests, which the console reports as errors
     for context in contexts:
         context.close()
     assert during_the_visit == [], during_the_visit
@@ -86,17 +89,17 @@ def api(address: str, path: str, **headers: str) -> Any:
 
 
 def zone(page: Any, name: str) -> Any:
-    """The path of a zone."""
+    """Return the locator of a zone's path."""
     return page.locator(f'path[data-zone="{name}"]')
 
 
 def touch(page: Any, name: str) -> None:
-    """A click on a zone, until its panel is filled."""
+    """Click a zone, and wait until its panel is filled."""
     zone(page, name).dispatch_event("click")
     page.wait_for_selector('#panel[aria-busy="false"]')
 
 
 def figure(address: str, name: str, metric: str) -> Any:
-    """The rounded figure of a zone, from the API."""
+    """Return the rounded value of `metric` for the zone `name`, from the API."""
     [feature] = api(address, f"/v1/geo/live?zone={name}")["features"]
     return feature["properties"][metric]

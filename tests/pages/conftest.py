@@ -1,6 +1,6 @@
-"""A month of 25 markets in a folder and the real application over it on a loopback port, for the tests of the map page.
+"""Publish a month of 25 markets and serve it on a loopback port, for the tests of the map page.
 
-Figures are made up but of the right size; no publisher's data. Every value follows from `wave`, so that tests can tell.
+The values are invented but of realistic size. Each follows from `wave`, so that tests can compute it.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ __all__ = ["browser", "visit"]
 
 NOW = "2026-11-20T14:10:00Z"
 TOMORROW_ENDS = instant("2026-11-21T23:00:00Z")
-"""In Central European time."""
+"""The end of tomorrow in Central European time."""
 SIZES_MW = {zone: 1500 + 3600 * place for place, zone in enumerate(ZONES)}
 AUCTION = ("ES", "FR")
-"""Their prices are known until the end of tomorrow."""
+"""Zones whose prices are known until the end of tomorrow."""
 DAY_AHEAD = ("US-CAISO",)
-"""Their day-ahead prices are known until then, apart from the prices in real time."""
+"""Zones with real-time prices whose day-ahead prices are known until the end of tomorrow."""
 PREDISPATCH = ("AU-NSW",)
-"""Their operators forecast prices until then."""
+"""Zones whose operators forecast prices until the end of tomorrow."""
 EXPECTED = ("ES", "GB")
-"""Their operators forecast demand until the end of tomorrow."""
+"""Zones whose operators forecast demand until the end of tomorrow."""
 ESTIMATED = tuple(zone for zone, of in ZONES.items() if of.published_carbon is None and zone != "NL")
-"""Their carbon intensity is estimated; the estimate of NL is refused."""
+"""Zones whose carbon intensity is estimated. The estimate of NL is refused."""
 NO_PRICE = ("US-PJM", "US-MISO")
-"""As if their publishers withheld it."""
+"""Zones without prices, as if their publishers withheld them."""
 MIX = {
     "gas": 31.4,
     "wind": 28.2,
@@ -74,7 +74,7 @@ def _feed(name: str, metric: Metric | Forecast, zones: tuple[str, ...], resoluti
 
 
 def sources() -> dict[str, Source]:
-    """One publisher that is on time, and one that is late."""
+    """Return one publisher that is on time, and one that is late."""
     priced = tuple(z for z in ZONES if z not in NO_PRICE)
     return {
         "toy": _source(
@@ -105,7 +105,7 @@ def _source(code: str, feeds: tuple[Feed, ...]) -> Source:
 
 
 def wave(zone: str, metric: str, ts: int) -> float:
-    """A daily and a weekly swing about a level, out of step from zone to zone."""
+    """Return a value that swings daily and weekly about a level, out of step from zone to zone."""
     phase = list(ZONES).index(zone) * 0.7
     swing = math.sin(ts / DAY * math.tau + phase) + 0.4 * math.sin(ts / (7 * DAY) * math.tau + 2 * phase)
     match metric:
@@ -128,7 +128,7 @@ def wave(zone: str, metric: str, ts: int) -> float:
 
 
 def build(home: Path, mode: str = "live") -> None:
-    """Folds the month, publishes catalogue, documents and layers."""
+    """Write the month, and publish the catalogue, documents and layers."""
     storage, known, now = Folder(home), sources(), instant(NOW)
     storage.put(layout.MODE, mode.encode())
     feeds = [feed for source in known.values() for feed in source.feeds]
@@ -177,7 +177,7 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
     step = 1800 if metric is Metric.CARBON_INTENSITY else HOUR
     stamps = list(range(last - 31 * DAY, last + 1, step))
     if zone == "FR":
-        # Three hours that nobody measured: the page must not draw across them.
+        # Three hours have no measurements: the page must not draw across them.
         stamps = [ts for ts in stamps if not last - 20 * HOUR <= ts < last - 17 * HOUR]
     if (metric is Metric.PRICE and zone in AUCTION) or metric is Metric.PRICE_DAY_AHEAD:
         stamps += ahead
@@ -191,7 +191,7 @@ def _fill(rows: Rows, zone: str, metric: Metric | Forecast, last: int) -> None:
 
 
 def _borders(rows: Rows, zone: str, last: int) -> None:
-    """A day of flows: single ties where a publisher names them, else the border's total."""
+    """Add five hours of flows: per interconnector if a publisher names it, otherwise the border's total."""
     totals = set()
     for line in table_rows.interconnectors():
         if zone not in (line.from_zone, line.to_zone) or line.status == "retired":
@@ -210,7 +210,7 @@ def _borders(rows: Rows, zone: str, last: int) -> None:
 
 
 def serve(home: Path, **changes: object) -> tuple[object, int]:
-    """The application over a folder, in a thread of its own; the server and its port."""
+    """Serve the application over `home` in a thread. Return the server and its port."""
     database = f"sqlite:///{home / 'accounts.sqlite'}"
     given = {
         "home": str(home),
@@ -227,7 +227,7 @@ def serve(home: Path, **changes: object) -> tuple[object, int]:
 
 @pytest.fixture(scope="session")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy, in which the service keeps its accounts, of one that is built once a run."""
+    """Return a copy of a warehouse that is built once per run. The service keeps its accounts in the copy."""
     home = tmp_path_factory.mktemp("markets") / "home"
     shutil.copytree(made_once(tmp_path_factory, "pages", build), home)
     return home
@@ -235,7 +235,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(warehouse: Path) -> Iterator[str]:
-    """Where the page is served from."""
+    """Yield the URL of the service."""
     before = os.environ.get("EMDS_NOW")
     os.environ["EMDS_NOW"] = NOW
     server, port = serve(warehouse)
@@ -249,5 +249,5 @@ def address(warehouse: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def apart(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apart]:
-    """The service in a process of its own."""
+    """Yield the service in a process of its own."""
     yield from serve_apart(warehouse, NOW, tmp_path_factory.mktemp("apart") / "log")

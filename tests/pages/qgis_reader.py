@@ -1,7 +1,7 @@
-"""What QGIS reads of layers, as JSON: a program for the system's Python, which has `qgis.core`; tests start it.
+"""Read layers with QGIS and print what it sees as JSON. Tests run this program in the system's Python.
 
-Takes `{"layers": {name: {"uri", "provider", "box", "where"}}}` and prints what it saw of each; layers
-whose URI has `restrictToRequestBBOX` are read by their box alone.
+That Python has `qgis.core`. The input is `{"layers": {name: {"uri", "provider", "box", "where"}}}`. If a URI contains
+`restrictToRequestBBOX`, the layer is read only by its box.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from qgis.PyQt.QtCore import QDate, QDateTime
 
 
 def plain(value: Any) -> Any:
-    """An attribute as JSON has it."""
+    """Return an attribute as JSON represents it."""
     if isinstance(value, QDateTime):
         return value.toString("yyyy-MM-ddTHH:mm:ss")
     if isinstance(value, QDate):
@@ -35,7 +35,7 @@ def ids(layer: Any, request: Any) -> list[str]:
 
 
 def seen(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Everything that the tests compare, of one layer."""
+    """Return everything about one layer that the tests compare."""
     layer = QgsVectorLayer(wanted["uri"], "layer", wanted["provider"])
     if not layer.isValid():
         return {"valid": False}
@@ -54,7 +54,7 @@ def seen(wanted: dict[str, Any]) -> dict[str, Any]:
         "shape": QgsWkbTypes.displayString(layer.wkbType()),
         "inside": inside,
     }
-    # The filter of a layer, as its properties take it; the last thing, for it stays.
+    # The layer's own filter comes last, because it stays set.
     return {**told, "kept": ids(layer, QgsFeatureRequest()) if layer.setSubsetString(wanted["where"]) else None}
 
 
@@ -65,7 +65,7 @@ def main() -> None:
     application.initQgis()
     layers = {name: seen(layer) for name, layer in wanted["layers"].items()}
     print(json.dumps({"layers": layers}), flush=True)
-    os._exit(0)  # QGIS ends with a crash while layers are alive
+    os._exit(0)  # QGIS crashes at exit while layers are alive
 
 
 main()

@@ -1,4 +1,4 @@
-"""The map page in Debian's Chromium against the real application: colours, panel, charts, flows, the slider, keys."""
+"""Check the map page in Debian's Chromium with the real application: colours, panel, charts, flows, slider and keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NET_IMPORT = [
 
 
 def colour(stops: list[tuple[int, str]], value: float) -> str:
-    """The colour that `scale.js` must draw: linear in sRGB between the stops."""
+    """Return the colour that `scale.js` must draw: linear in sRGB between the stops."""
     value = min(max(value, stops[0][0]), stops[-1][0])
     for (low, before), (high, after) in pairwise(stops):
         if low <= value <= high:
@@ -219,7 +219,7 @@ def test_borders_without_any_figure_leave_the_panel_whole(visit: Callable[..., A
 
 
 def test_prices_ahead_have_a_span_and_a_cheapest_window(visit: Callable[..., Any]) -> None:
-    """Three hours of the auction are cheap; without prices ahead an address that asks for them shows a week."""
+    """Three hours of the auction are cheap. Without future prices, a URL that requests them shows a week."""
     first, auction = instant(NOW) - instant(NOW) % HOUR, [60] * 5 + [20, 10, 30] + [60] * 22
 
     def published(route: Any) -> None:
@@ -304,13 +304,13 @@ def test_sign_up_yields_a_key_that_works(visit: Callable[..., Any], address: str
     for shown in (
         "#new-key",
         "#example",
-    ):  # its close event follows in a task of its own; a key left on the page times out
+    ):  # its close event follows in a later task; a key left on the page times out
         page.wait_for_selector(f"{shown}:empty", state="attached")
 
 
 @pytest.mark.parametrize("allowed", [True, False])
 def test_a_key_is_copied_without_https_too(visit: Callable[..., Any], allowed: bool) -> None:
-    """A page over http, other than of this machine, has no clipboard."""
+    """A page that another machine serves over http has no clipboard."""
     script = """
       Object.defineProperty(navigator, 'clipboard', { value: undefined });
       document.execCommand = () => { window.copied = document.activeElement.value; return ALLOWED; };
@@ -379,7 +379,7 @@ OVERLAPS = """() => {
 
 
 def test_labels_give_way_to_each_other(visit: Callable[..., Any]) -> None:
-    """All are whole on a laptop; where they would overlap, one shows its value alone or nothing."""
+    """All labels are complete on a laptop. Labels that would overlap show only their value, or nothing."""
     page = visit(viewport={"width": 1366, "height": 650})
     assert page.evaluate(OVERLAPS) == [25, []]
     assert page.locator(".zone-label .short, .zone-label .crowded").count() == 0

@@ -1,4 +1,4 @@
-"""Charts of the panel in Chromium: whole labels, two currencies, what is expected, spans, files."""
+"""Check the panel's charts in Chromium: complete labels, two currencies, forecasts, periods and files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT = """() => {
 
 
 def altered(path: str, change: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Makes a page's answers of a path differ: `change` is given each body."""
+    """Return a function that makes a page's responses for `path` pass through `change`, which edits each body."""
 
     def answer(route: Any) -> None:
         body = route.fetch().json()
@@ -42,7 +42,7 @@ def ready(page: Any) -> None:
 
 @pytest.mark.parametrize("font", ["sans-serif", "monospace"])
 def test_labels_of_axes_are_whole_in_any_font(visit: Callable[..., Any], font: str) -> None:
-    """A label that is cut loses its sign: an export would read as an import."""
+    """A label that is cut loses its sign, so that an export would read as an import."""
 
     def widen(body: Any) -> None:
         hours = body["metrics"]["interchange"]["hours"]

@@ -1,4 +1,4 @@
-"""Clients of the geo layers, each against each layer: GDAL, DuckDB, polars, flatgeobuf.js, a validator of RFC 7946."""
+"""Check that clients read every geo layer: GDAL, DuckDB, polars, flatgeobuf.js and a validator of RFC 7946."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def body(address: str, layer: str, format_: str) -> bytes:
 
 
 def vsicurl(address: str, layer: str, format_: str) -> list[str]:
-    """The ids that GDAL reads with range requests."""
+    """Return the IDs that GDAL reads with range requests."""
     url = f"/vsicurl/{address}/v1/geo/{layer}.{format_}"
     command = ["ogr2ogr", "-f", "CSV", "-select", "id", "/vsistdout/", url]
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
@@ -127,12 +127,12 @@ QUERIES = [
 
 @pytest.fixture(scope="module")
 def address(apart: Apart) -> str:
-    """Where the service is, in a process of its own."""
+    """Return the URL of the service, which runs in a process of its own."""
     return apart.address
 
 
 def frame_of(address: str, query: str) -> geopandas.GeoDataFrame:
-    """The layer as geopandas reads it from the same address."""
+    """Return the layer as geopandas reads it from the same URL."""
     return geopandas.read_file(f"{address}/v1/geo/{query}")
 
 
@@ -154,7 +154,7 @@ def test_ogr2ogr_turns_every_layer_into_a_geopackage(address: str, tmp_path: Pat
 
 @gdal
 def test_gdal_reads_a_layer_of_the_service_in_few_calls_if_told_so(apart: Apart) -> None:
-    """By itself GDAL 3.6 asks for ten features at a time, 140 calls for all plants: more than a minute allows."""
+    """By default GDAL 3.6 requests ten features at a time: 140 calls for all plants, more than allowed per minute."""
     command = ["ogrinfo", "-q", "-oo", "PAGE_SIZE=1000", f"OAPIF:{apart.address}/v1/geo", "plants"]
     output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     assert output.count("OGRFeature(plants)") == len(frame_of(apart.address, "plants"))

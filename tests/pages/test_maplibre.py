@@ -1,4 +1,4 @@
-"""MapLibre in Chromium: zones from their tiles, by ranges, and lines and plants from GeoJSON, under their own ids."""
+"""Check MapLibre in Chromium: zones from tiles by range requests, lines and plants from GeoJSON, all with their IDs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ window.map.on('idle', () => { document.body.dataset.idle = 'true'; });
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """With WebGL by software, which the other tests' browser lacks."""
+    """Yield a browser with software WebGL, which the browser of the other tests lacks."""
     driver_of = pytest.importorskip("playwright.sync_api").sync_playwright
     arguments = [argument for argument in ARGUMENTS if argument != "--disable-gpu"]
     software = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]

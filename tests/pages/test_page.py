@@ -1,4 +1,4 @@
-"""The page as files: what `/` sends, how it may be kept, and that nothing in it points elsewhere."""
+"""Check the page as files: what `/` sends, how it may be cached, and that nothing in it refers to another host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map page from the files of `emds publish --to` alone, in Debian's Chromium: a plain file server, and no API."""
+"""Check the map page with only the files of `emds publish --to` and a plain file server, in Debian's Chromium."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REQUESTED: list[tuple[str, str]] = []
 
 
 class PlainFiles(SimpleHTTPRequestHandler):
-    """Serves files by name, as the simplest hosts do."""
+    """A server that finds files by name, as the simplest hosts do."""
 
     def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
         REQUESTED.append((self.path, str(int(code))))
@@ -41,7 +41,7 @@ class PlainFiles(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def host(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The root folder of a host, with the published files below it."""
+    """Return the root folder of a host, with the published files below it."""
     root = tmp_path_factory.mktemp("host")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EMDS_NOW", NOW)

@@ -1,6 +1,6 @@
-"""QGIS itself as a client: every layer by URL, over /vsicurl/ and as OGC API Features, beside what geopandas reads.
+"""Check QGIS as a client against geopandas: every layer by URL, over /vsicurl/ and as OGC API Features.
 
-It runs once, in the system's Python, and tells of all layers.
+QGIS runs once for all layers, in the system's Python.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ CHOSEN = {
     "plants": "fuel == 'nuclear' and capacity_mw > 2000",
     "live": "price_unit == 'GBP/MWh'",
 }
-"""The same in pandas' words."""
+"""The same filters in the syntax of pandas."""
 EXTRA = {"lon", "lat", "wkt", "license", "attribution"}
-"""What only some formats have as columns."""
+"""Columns that only some formats have."""
 CSV = (
     "|option:AUTODETECT_TYPE=YES|option:GEOM_POSSIBLE_NAMES=wkt|option:X_POSSIBLE_NAMES=lon|option:Y_POSSIBLE_NAMES=lat"
 )
 SERVICE = "pagingEnabled='true' typename='{}' url='{}/v1/geo' version='OGC_API_FEATURES'"
-"""What QGIS writes for a layer of a service that was added."""
+"""The URI that QGIS writes for a layer of an added service."""
 BY_VIEW = SERVICE + " restrictToRequestBBOX='1'"
 
 
 def layers(address: str) -> dict[str, dict[str, Any]]:
-    """Every layer that QGIS opens, by a name that begins with the layer's."""
+    """Return all layers that QGIS opens. Each name starts with the name of the geo layer."""
     wanted = {name: (f"{address}/v1/geo/{name}", "ogr") for name in FILES}
     wanted |= {f"{name} by range": (f"/vsicurl/{address}/v1/geo/{name}", "ogr") for name in FILES if ".fgb" in name}
     wanted |= {
@@ -76,7 +76,7 @@ def layer_of(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def qgis_report(apart: Apart, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What QGIS read."""
+    """Return what QGIS read."""
     home = tmp_path_factory.mktemp("qgis")
     home.chmod(0o700)
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_RUNTIME_DIR": str(home), "LC_ALL": "C.UTF-8"}
@@ -99,7 +99,7 @@ def qgis_report(apart: Apart, tmp_path_factory: pytest.TempPathFactory) -> dict[
 
 
 def expected(address: str, name: str) -> geopandas.GeoDataFrame:
-    """The same layer as geopandas reads its GeoJSON."""
+    """Return the same layer as geopandas reads its GeoJSON."""
     query = name.split(" ")[0]
     if query == "zones":  # of the service
         query = "zones.geojson?detail=high"
@@ -117,7 +117,7 @@ def test_qgis_reads_what_geopandas_reads(apart: Apart, qgis_report: dict[str, An
     assert {row["id"]: row["name"] for row in layer["rows"]} == dict(zip(frame.id, frame.name, strict=True))
     assert layer["extent"] == pytest.approx(frame.total_bounds, abs=1e-6)
     assert layer["shape"] == SHAPES[layer_of(name)]
-    assert layer["crs"] == ("" if ".csv" in name else "EPSG:4326")  # a CSV file has no place for it
+    assert layer["crs"] == ("" if ".csv" in name else "EPSG:4326")  # a CSV file cannot state it
     assert layer["fields"].keys() - EXTRA == set(frame.columns) - {"geometry"} - EXTRA
     assert set(layer["kept"]) == set(frame.query(CHOSEN[layer_of(name)]).id)
 
@@ -128,8 +128,8 @@ def test_numbers_and_dates_are_such_in_qgis(apart: Apart, qgis_report: dict[str,
     fields = layer["fields"]
     assert fields["capacity_mw"] == "Real"
     assert fields["commissioning_year"] in ("Integer", "Integer64", "Real")
-    assert fields["as_of"] == ("DateTime" if ".fgb" in name else "Date")  # FlatGeobuf knows no days
-    # QGIS types a service's fields by its first ten features, none of which has a third fuel; a file says it.
+    assert fields["as_of"] == ("DateTime" if ".fgb" in name else "Date")  # FlatGeobuf has no type for dates
+    # QGIS types a service's fields by its first ten features, which have no third fuel. A file states its types.
     assert fields["fuel_3_mw"] == ("String" if "service" in name or "?" in name else "Real")
     midnight = "T00:00:00" if ".fgb" in name else ""
     read = {
@@ -151,7 +151,7 @@ def test_a_column_of_dates_without_a_value_is_one_of_dates_in_a_flatgeobuf_file(
 
 
 def test_qgis_needs_few_calls(apart: Apart, qgis_report: dict[str, Any]) -> None:
-    """It asks for 1,000 features at once, since the description says that it may, and for no more than its view."""
+    """QGIS requests 1,000 features at once, which the description allows, and no more than its view."""
     calls = apart.calls("/v1/geo/collections/plants/items")
     assert {status for _, status in calls} == {200}
     assert {target for target, _ in calls if "datetime" not in target} == {
@@ -165,5 +165,5 @@ def test_qgis_needs_few_calls(apart: Apart, qgis_report: dict[str, Any]) -> None
 def test_qgis_leaves_a_filter_by_date_to_the_service_for_which_every_feature_matches(
     qgis_report: dict[str, Any],
 ) -> None:
-    """docs/map.md says so: no plant has such a date."""
+    """No plant has such a date, as docs/map.md explains."""
     assert len(qgis_report["layers"]["dated"]["kept"]) == qgis_report["layers"]["dated"]["count"] > 1000

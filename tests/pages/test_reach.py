@@ -1,4 +1,4 @@
-"""Who can use the map page, and when: keyboard, screen readers, small screens, no JavaScript, outages, weight."""
+"""Check who can use the map page and when: keyboard, screen readers, small screens, no JavaScript, outages, weight."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_it_recovers_when_the_service_was_down_at_load(visit: Callable[..., Any]
     page.wait_for_selector("body[data-flows=drawn]")
     assert page.locator("path.zone").count() == 25
     assert page.locator("#trouble").is_hidden()
-    visit.faults.clear()  # the browser itself logs what it could not fetch
+    visit.faults.clear()  # the browser itself logs the failed requests
 
 
 def test_everything_refreshes_also_when_the_tab_comes_to_the_front(visit: Callable[..., Any]) -> None:
@@ -130,11 +130,11 @@ def test_a_refusal_says_what_is_so(visit: Callable[..., Any], answer: dict[str, 
     page = visit(ready=False, before=_failing("**/v1/geo/live", **answer))
     page.wait_for_selector("#trouble:not([hidden])")
     assert said in page.inner_text("#trouble")
-    visit.faults.clear()  # the browser itself logs what it was refused
+    visit.faults.clear()  # the browser itself logs the refused request
 
 
 def test_a_zone_that_a_release_adds_appears_in_an_open_page(visit: Callable[..., Any]) -> None:
-    """As does the next refresh after an answer that the page cannot make sense of."""
+    """It also appears at the first refresh after a response that the page cannot interpret."""
     answers = {"now": "old"}
 
     def alter(route: Any) -> None:
@@ -233,7 +233,7 @@ def test_the_keyboard_keeps_its_place_while_figures_are_renewed(visit: Callable[
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
 def test_axe_finds_nothing(visit: Callable[..., Any], scheme: str, width: int) -> None:
-    # The page's own policy would keep the checker out.
+    # The page's own policy would block the checker.
     page = visit(flows=True, color_scheme=scheme, viewport={"width": width, "height": 844}, bypass_csp=True)
     page.check("#show-plants")
     page.wait_for_selector("#fuels li")
@@ -311,7 +311,7 @@ def test_embedded_it_is_the_map_alone(visit: Callable[..., Any]) -> None:
 
 
 def test_a_browser_that_keeps_nothing_shows_the_map(visit: Callable[..., Any]) -> None:
-    """As in a frame of another site where cookies of third parties are blocked."""
+    """A frame of another site is such a browser if third-party cookies are blocked."""
     denied = (
         "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }});"
     )
@@ -323,9 +323,12 @@ def test_a_browser_that_keeps_nothing_shows_the_map(visit: Callable[..., Any]) -
 
 
 def test_weight_and_speed(browser: Any, address: str) -> None:
-    """At most 900 kB compressed with everything shown; usable within two seconds of the page's CPU time.
+    """The page loads less than 900 kB, compressed, with everything shown.
 
-    In the best of three fresh profiles. By the clock only far more is refused: there a busy machine would decide.
+    It is usable after two seconds of its CPU time.
+
+    The best of three fresh profiles decides the CPU time. The limit by the clock is loose, because the machine may be
+    busy.
     """
     ready_ms, busy_s, weights = [], [], []
     for _ in range(3):

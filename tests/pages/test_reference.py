@@ -1,4 +1,4 @@
-"""The reference page in Chromium: short, searched, copied, called with one's own key, accessible."""
+"""Check the reference page in Chromium: its size, search, copying, calls with the user's own key, accessibility."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reference(visit: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.skipif(not AXE.is_file(), reason="npm install in tests/node was not run")
 def test_axe_finds_nothing(reference: Callable[..., Any], scheme: str, width: int) -> None:
-    page = reference(width=width, color_scheme=scheme, bypass_csp=True)  # the page's policy would keep the checker out
+    page = reference(width=width, color_scheme=scheme, bypass_csp=True)  # the page's policy would block the checker
     page.evaluate(f"{OPEN}.forEach(one => one.open = true)")
     page.wait_for_selector("#price .try form")
     page.add_script_tag(path=str(AXE))

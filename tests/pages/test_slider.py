@@ -1,4 +1,4 @@
-"""The hour slider in Chromium: hours before, hours ahead until the end of tomorrow, and what colours mean there."""
+"""Check the hour slider in Chromium: past hours, hours to the end of tomorrow, and the meaning of colours there."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_slider_stands_at_the_hour_of_the_address_after_an_outage_too(
     assert page.input_value("#hour") == position
     shown = page.inner_text("#hour-text")
     assert shown == "now" if position == "47" else shown in page.inner_text("#zones-note")
-    visit.faults.clear()  # the browser itself logs what it could not fetch
+    visit.faults.clear()  # the browser itself logs the failed requests
 
 
 def test_tomorrow_holds_prices_of_auctions_and_operators_forecasts(visit: Callable[..., Any]) -> None:

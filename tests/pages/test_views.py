@@ -1,4 +1,4 @@
-"""Views of the map page in Chromium: back and forward, addresses, sharing, frames, and what a visitor does next."""
+"""Check views of the map page in Chromium: back and forward, URLs, sharing, frames, and a visitor's next steps."""
 
 from __future__ import annotations
 
@@ -139,4 +139,4 @@ def test_a_part_of_the_page_that_cannot_be_loaded_says_so(visit: Callable[..., A
     page = visit(before=lambda page: page.route("**/download.js", lambda route: route.abort()))
     page.click("#zones-csv")
     page.wait_for_selector("#trouble >> text=The service cannot be reached.")
-    visit.faults.clear()  # the browser itself logs what it could not fetch
+    visit.faults.clear()  # the browser itself logs the failed request

@@ -1,4 +1,4 @@
-"""Fixtures of all simulated publishers: rows that the real parser reads in their answers, and recorded answers."""
+"""Read the responses of all simulated publishers with the real parsers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from warehouse.rows.schema import Readings, Rows
 
 @pytest.fixture
 def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple[Request, FeedError]]]]:
-    """`ask(feed_id, days, now)`: the rows of all answers, follow-ups included, and what was not published.
+    """Return `ask(feed_id, days, now)`, which returns the rows of all responses, and the requests for unpublished data.
 
-    `combine`: whether the feed's own `combine` turns them into nets.
+    Rows include those of follow-up requests. `combine` decides whether the feed's own `combine` turns them into nets.
     """
 
     def fetched(
@@ -46,7 +46,7 @@ def ask(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Rows, list[tuple
                     rows.merge(date_by_answer(product.parse(reply.body, request), instant(now)))
             except NotPublished as error:
                 refused.append((request, error))
-        for key, readings in rows.readings.items():  # the later answer about an instant counts, as in a run
+        for key, readings in rows.readings.items():  # the later response about a time counts, as in a run
             newest = dict(zip(readings.ts, readings.values, strict=True))
             rows.readings[key] = Readings(list(newest), list(newest.values()))
         return (product.combine(rows) if product.combine and combine else rows), refused

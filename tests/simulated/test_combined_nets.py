@@ -1,4 +1,4 @@
-"""A repair adds up the nets of some zones alone: they are those that all zones give together."""
+"""Check that nets repaired for a single zone equal those of all zones together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that are switched on: their names, which requests they affect and when, and the answers they make."""
+"""Check faults that are switched on: their names, which requests they affect and when, and the resulting responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model grid: repeatable, smooth over clock changes, borders that add up, values of realistic size."""
+"""Check the model grid: repeatable, smooth over clock changes, of realistic size, and with borders that add up."""
 
 from __future__ import annotations
 

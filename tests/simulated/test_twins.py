@@ -1,4 +1,4 @@
-"""Every simulated publisher against the model grid: figures, times, refusals."""
+"""Compare every simulated publisher with the model grid: values, times and refused requests."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ NOON = "2026-11-20T20:20:37Z"
 SPRING = {"Europe": date(2026, 3, 29), "America": date(2026, 3, 8), "Australia": date(2026, 10, 4)}
 AUTUMN = {"Europe": date(2026, 10, 25), "America": date(2026, 11, 1), "Australia": date(2026, 4, 5)}
 VIKING_LINK = date(2024, 5, 15)
-"""Denmark's net of earlier years is without it."""
+"""Denmark's net of earlier years lacks this interconnector."""
 NOT_IN_THE_GRID = {("US-MISO", "Southwestern Power Administration")}
-"""A column of MISO's by which its neighbours and its net differ."""
+"""A column of MISO, by which the sum of its neighbours differs from its net."""
 HALF_HOURS_STATED_BY_A_QUARTER = {"rte.eco2mix", "rte.eco2mix_consolidated"}
 YOUNG_LOG = "entsoe_files"
-"""Its twin's log names the files of two years."""
+"""The log of its twin names the files of only two years."""
 SHORT = {"autumn": {"caiso.demand", "caiso.fuelsource", "spp.load"}, "spring": {"eia.interchange"}}
-"""Outlook's files have the repeated hour once; a chart holds 24 hours of a day of 25; PJM's borders skip an hour."""
+"""Outlook's files contain the repeated hour once. A chart has 24 hours of a 25-hour day. PJM's borders skip an hour."""
 NEWEST_ONLY = {"miso.lmp_rt", "spp.lmp_rt"}
-"""What they lack of a running day came with earlier polls."""
+"""Feeds that publish only their newest rows. Earlier polls fetched the other rows of the current day."""
 ESTIMATES = 0.0101
-"""By how much first estimates may err."""
+"""The maximum relative error of first estimates."""
 TOLERANCE = {
     Metric.PRICE: 0.0051,
     Metric.PRICE_DAY_AHEAD: 0.0051,
@@ -51,7 +51,7 @@ TOLERANCE = {
     Metric.CARBON_ESTIMATE: 1.0,
     Metric.INTERCHANGE: 6.0,
 }
-"""Rounding: cents, whole MW and tenths of a per cent; a net is a sum of up to twelve rounded ties."""
+"""Errors of rounding to cents, whole MW and tenths of a per cent. A net is a sum of up to twelve rounded flows."""
 
 
 def day_of(feed: Feed, kind: str) -> MarketDay:
@@ -66,7 +66,7 @@ def year_or_day(feed: Feed, day: MarketDay) -> MarketDay:
 
 
 def after(feed: Feed, day: MarketDay, days: int) -> int:
-    """So many days after a day, or the last instant at which the publisher still answers for it."""
+    """Return the time `days` after `day`, in Unix seconds, or the last time at which the publisher still serves it."""
     return day.end + (days * DAY if feed.reach_days is None or feed.reach_days > days else feed.reach_days * DAY - 1)
 
 
@@ -81,11 +81,11 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
         return grid.carbon_intensity(ts, step)
     if key.metric == Metric.GENERATION:
         mix = grid.generation(zone, ts, step)
-        wide = feed.source == "eia"  # its "other" holds biomass, and its oil is always 0
+        wide = feed.source == "eia"  # its "other" includes biomass, and its oil is always 0
         return mix["other"] + mix["biomass"] * wide if key.fuel == "other" else mix.get(str(key.fuel), 0.0 * ts)
     if key.metric == Metric.MIX:
         mix = {"solar_rooftop": grid.rooftop(zone, ts, step), **grid.mix(zone, ts, step)}
-        # Where a publisher does not tell wind on land and at sea apart, it is one fuel.
+        # If a publisher does not separate onshore and offshore wind, they are one fuel.
         return (
             mix[key.fuel] if key.fuel in mix else sum(mw for fuel, mw in mix.items() if fuel.startswith(f"{key.fuel}_"))
         )
@@ -104,15 +104,16 @@ def truth(feed: Feed, key: SeriesKey, ts: Any) -> Any:
 
 
 def require_whole(rows: Rows, feed: Feed, day: MarketDay, now: int) -> None:
-    """What must be out by `now` is there and believed."""
+    """Check that everything due by `now` is present and valid."""
     judgement = quality.judge(rows, feed, [] if feed.yearly else [day.window], now)
     assert judgement.incomplete == {}
     assert len(judgement.quarantined) == 0
 
 
 PAST = (("ordinary", 2), ("ordinary", 20), ("ordinary", 50), ("spring", 50), ("autumn", 50), ("old", 1800))
-"""Kinds of days, and how many days later they are asked for: with estimates; when they lie in a bundle, an archive or
-another API; years after."""
+"""Kinds of days, and the number of days after which they are requested: with estimates, from a bundle, an archive or
+another API, and years later.
+"""
 
 
 @pytest.mark.parametrize("feed_id", FEEDS)
@@ -122,7 +123,7 @@ def test_past_days_are_whole_and_the_grids(feed_id: str, ask: Ask) -> None:
 
 
 def require_truth(feed: Feed, kind: str, age: int, ask: Ask) -> None:
-    """The rows of a day are those of the grid, and none of those that are out by then is missing."""
+    """Check that the rows of a day are those of the grid, and that no row due by then is missing."""
     day = day_of(feed, kind)
     now = after(feed, day, age)
     if feed.out_of_reach(day.day, local_date(now, feed.tz)) or (kind == "old" and feed.source == YOUNG_LOG):
@@ -159,7 +160,7 @@ def test_a_running_day_has_what_must_be_out_and_nothing_of_the_future(feed_id: s
 
 
 NOT_REVISED = {"caiso.demand_forecast", "eia.demand_forecast"}
-"""A day's forecast is made once."""
+"""Their publishers forecast each day once."""
 FORECASTING = [feed.id for feed in feeds().values() if any(map(feed.carries, Forecast))]
 
 

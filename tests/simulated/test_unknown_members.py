@@ -1,7 +1,7 @@
-"""Every list that grows, in every feed: a member that no table has is put into a simulated answer.
+"""Add an unknown member to simulated responses, for every list that can grow in every feed.
 
-It costs what its list says: its name, its own rows, or the totals too; and an error finding names it. An unknown column
-or unit is a changed feed.
+The member costs what its list declares: its name, its own rows, or the totals too. An error finding names it. A feed
+with an unknown column or unit has changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Spoil = Callable[[bytes], bytes]
 
 
 def line(old: str, new: str) -> Spoil:
-    """Repeats the last line that holds `old`, with `new` in its place; a report's count of lines follows."""
+    """Return a function that repeats the last line with `old` as a line with `new`, and adjusts a line count."""
 
     def spoil(body: bytes) -> bytes:
         head, found, tail = body.rpartition(old.encode())
@@ -47,7 +47,7 @@ def line(old: str, new: str) -> Spoil:
 
 
 def zipped(spoil: Spoil) -> Spoil:
-    """The same in the one file of a zip."""
+    """Return a function that applies `spoil` to the file in a zip."""
 
     def spoil_file(body: bytes) -> bytes:
         out = io.BytesIO()
@@ -69,7 +69,7 @@ def in_json(change: Callable[[Any], object]) -> Spoil:
 
 
 def entry(path: str, **members: object) -> Spoil:
-    """Repeats the last entry of a list, with other members."""
+    """Return a function that repeats the last entry of the list at `path`, with other members."""
 
     def change(document: Any) -> None:
         for name in filter(None, path.split(".")):
@@ -80,7 +80,7 @@ def entry(path: str, **members: object) -> Spoil:
 
 
 def element(name: str, old: str, new: str) -> Spoil:
-    """Repeats the last XML element of that name, with `new` for what the pattern `old` finds in it."""
+    """Return a function that repeats the last XML element `name`, with `new` for each match of the pattern `old`."""
 
     def spoil(body: bytes) -> bytes:
         start, end = body.rindex(f"<{name}".encode()), body.rindex(f"</{name}>".encode()) + len(name) + 3
@@ -118,7 +118,7 @@ def add_tie(document: Any) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """One list of a feed: how an unknown member comes into its bodies, and what is no member but another layout."""
+    """One list of a feed: a change that adds an unknown member, and a renaming that changes the layout."""
 
     kind: str
     spoil: Spoil
@@ -216,7 +216,7 @@ CASES = [(feed_id, case) for feed_id, cases in LISTS.items() for case in cases]
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> Callable[[Feed], list[tuple[bytes, Request]]]:
-    """The bodies of a day of a feed, at most forty."""
+    """Return a function that returns the bodies of one day of a feed, at most forty."""
 
     def bodies(product: Feed) -> list[tuple[bytes, Request]]:
         monkeypatch.setenv("EMDS_NOW", NOW)

@@ -1,4 +1,7 @@
-"""The official Python client, 1.x: `client_1.py URL`, the key in KEY. Lists and calls all tools, prints JSON."""
+"""List and call all tools with the official Python client 1.x, and print JSON.
+
+Usage: `client_1.py URL`, with the key in KEY.
+"""
 
 from __future__ import annotations
 

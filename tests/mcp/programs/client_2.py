@@ -1,4 +1,7 @@
-"""The official Python client, 2.x: `client_2.py URL MODE`, the key in KEY. Lists and calls all tools, prints JSON."""
+"""List and call all tools with the official Python client 2.x, and print JSON.
+
+Usage: `client_2.py URL MODE`, with the key in KEY.
+"""
 
 from __future__ import annotations
 

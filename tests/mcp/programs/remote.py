@@ -1,4 +1,7 @@
-"""`remote.py URL COMMAND ...`: the official client over stdio to mcp-remote, which speaks HTTP. Prints JSON."""
+"""List and call all tools with the official client over stdio to mcp-remote, which uses HTTP, and print JSON.
+
+Usage: `remote.py URL COMMAND ...`, with the key in KEY.
+"""
 
 from __future__ import annotations
 
