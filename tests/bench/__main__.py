@@ -1,4 +1,4 @@
-"""Every benchmark in turn: `python -m tests.bench`, or `python -m tests.bench NAME ...`. Exit 1 on a missed budget."""
+"""Run every benchmark in turn: `python -m tests.bench`, or `python -m tests.bench NAME ...`. Exit 1 on a miss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAMES = sorted(
 
 
 def main() -> int:
-    """Runs each in a process of its own, so that none warms another."""
+    """Run each benchmark in a separate process, so that none warms the caches of another."""
     missed = []
     for name in sys.argv[1:] or NAMES:
         print(f"== {name}", flush=True)

@@ -1,9 +1,9 @@
-"""What a backfill of the command line costs on simulated publishers: rows a CPU second, and memory at its peak.
+"""Measure what a backfill of simulated publishers by the command line costs: rows per CPU second, and peak memory.
 
     python -m tests.bench.backfill [--feed elexon.demand --start 2021-11-01 --end 2026-10-31]
 
-Without `--feed`: all feeds. CPU is that of all processes, those that ended too; memory is the proportional set size of
-the whole process tree, seen twice a second. Linux only (/proc, prctl).
+Without `--feed`, all feeds are measured. CPU includes processes that have ended. Memory is the proportional set size of
+the whole process tree, read twice per second. This works only on Linux (/proc, prctl).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def watch(process: subprocess.Popen[bytes]) -> float:
-    """Waits for the end; the most memory that was seen, MB."""
+    """Wait for the end of `process`, and return the peak memory in MB."""
     most = 0.0
     while process.poll() is None:
         most = max(most, memory_mb(tree(process.pid)))
@@ -60,7 +60,7 @@ def watch(process: subprocess.Popen[bytes]) -> float:
 
 
 def cpu_of_ended() -> float:
-    """CPU seconds of all descendants, once none is left."""
+    """Wait for the end of all descendants, and return their CPU seconds."""
     while True:
         try:
             os.waitpid(-1, 0)
@@ -71,7 +71,7 @@ def cpu_of_ended() -> float:
 
 
 def held(home: Path) -> int:
-    """Rows of all month files, served and kept as history."""
+    """Return the number of rows in all monthly files, both served and history."""
     files = [path for root in ("series", "history") for path in (home / root).rglob("*.parquet")]
     return sum(int(pq.read_metadata(path).num_rows) for path in files)
 

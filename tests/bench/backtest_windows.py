@@ -1,4 +1,4 @@
-"""Compare what the best block by an operator's forecast cost in the end with perfect foresight.
+"""Compare the realised cost of the best block by an operator's forecast with that of perfect foresight.
 
     python -m tests.bench.backtest_windows EMDS_HOME [HOURS]
 
@@ -33,14 +33,14 @@ from warehouse.store.storage import Folder, Storage
 
 
 class Case(NamedTuple):
-    """A series of one zone that windows search, and what came."""
+    """A series of one zone that windows search, and its actual values."""
 
     zone: str
     name: str
     issues: list[int]
-    """When its vintages were published, Unix seconds."""
+    """The publication times of its vintages, in Unix seconds."""
     newest: Callable[[int], RowColumns]
-    """The newest rows that were published by a time."""
+    """A function that returns the newest rows published by a time."""
     actual: RowColumns
     find: Literal["lowest", "highest"]
 
@@ -90,7 +90,7 @@ def _actual(storage: Storage, zone: str, metric: Forecast, versions: Versions) -
 
 
 def outcome(case: Case, published: int, seconds: int) -> tuple[float, ...] | None:
-    """The realised, the best and the average mean of a vintage's blocks; None where not every block came true."""
+    """Return the realised, best and average mean of a vintage's blocks, or None if a block lacks actual values."""
     rows = case.newest(published)
     rows = rows.take(rows.ts + rows.seconds() > published)
     ends = (rows.ts + rows.seconds()).tolist()
@@ -99,7 +99,7 @@ def outcome(case: Case, published: int, seconds: int) -> tuple[float, ...] | Non
         return None
     found = find(KnownAhead(known, "", ()), WindowQuery(case.find, seconds), ZONES[case.zone].tz)
     starts = np.array([one.start for one in known if one.start + seconds <= found.until], np.int64)
-    # Blocks overlap, and means are of intervals that do not: one at a time.
+    # Blocks overlap, but `means` needs intervals that do not, so each block is computed separately.
     came = np.array([means(case.actual, starts[place : place + 1], seconds)[0] for place in range(len(starts))])
     if found.members is None or np.isnan(came).any():
         return None
@@ -108,7 +108,7 @@ def outcome(case: Case, published: int, seconds: int) -> tuple[float, ...] | Non
 
 
 def main() -> None:
-    """One line a series: vintages, realised, perfect and average mean, and the share of the possible gain."""
+    """Print a line per series: vintages, realised, perfect and average mean, and the share of the possible gain."""
     seconds = int(float(sys.argv[2]) * HOUR) if len(sys.argv) > 2 else 3 * HOUR
     sys.stdout.write("| zone | metric | vintages | realised | perfect | average | of the possible gain |\n")
     sys.stdout.write("|---|---|---|---|---|---|---|\n")

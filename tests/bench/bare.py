@@ -1,4 +1,4 @@
-"""The yardstick of `tests.bench.random_windows`: a bare Flask route that returns bytes which are there already."""
+"""Serve the yardstick of `tests.bench.random_windows`: a bare Flask route that returns existing bytes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ app = Flask(__name__)
 
 @cache
 def kept(name: str) -> bytes:
-    """A body, read once."""
+    """Return a body, read once."""
     return Path(os.environ["BENCH_BODIES"], name).read_bytes()
 
 
 @app.get("/<name>")
 def body(name: str) -> Response:
-    """One of the bodies; `unchanged` is a 304."""
+    """Return the body `name`; `unchanged` gives a 304."""
     if name == "unchanged":
         return Response(status=304)
     return Response(kept(name), content_type="application/json")

@@ -48,7 +48,7 @@ _EST_MIDNIGHT = instant("2026-03-03T05:00:00Z")
 
 
 class Body(NamedTuple):
-    """One body, the feed that reads it, and the readings that both sides must find in it."""
+    """A body, the feed that reads it, and the number of values that both sides must find in it."""
 
     feed: str
     zone: str | None
@@ -59,7 +59,7 @@ class Body(NamedTuple):
 
 
 def bodies() -> list[Body]:
-    """One of each kind, named as the peers know them."""
+    """Return a body of each kind, named as the peers know it."""
     return [
         Body("entsoe.demand", "BE", NYISO_DAY, "entsoe_load", _entsoe_load(28), 28 * 96),
         Body("entsoe.price", "NL", NYISO_DAY, "entsoe_price", _entsoe_price(28), 28 * 96),
@@ -97,7 +97,7 @@ def _document(root: str, kind: str, process: str, head: str, points: str, days: 
 
 
 def _points(days: int, name: str) -> str:
-    """Every quarter hour's point."""
+    """Return a point for every quarter hour."""
     return "".join(
         f"      <Point><position>{i + 1}</position><{name}>{_figure(i)}</{name}></Point>\n" for i in range(days * 96)
     )
@@ -163,7 +163,7 @@ def _caiso_fuel() -> bytes:
 
 
 def _aemo_price(days: int) -> bytes:
-    """The monthly archive's DISPATCHPRICE with as many columns as the real one has before its sums."""
+    """Return the monthly archive's DISPATCHPRICE, with as many columns as the real file has before its sums."""
     reserves = ("RAISE6SEC", "RAISE60SEC", "RAISE5MIN", "RAISEREG", "LOWER6SEC", "LOWER60SEC", "LOWER5MIN", "LOWERREG")
     more = ",".join(f"{name}{what}" for name in reserves for what in ("RRP", "ROP", "APCFLAG"))
     head = (

@@ -2,9 +2,10 @@
 
     python -m tests.bench.cpu_per_answer [SECONDS]
 
-Each server has one worker over one year of all series, and four connections. The result is the processes' own CPU
-seconds divided by the number of responses. The servers are emds, whose calls are all keyed and counted; a bare Flask
-route that returns a day's bytes, under the same gunicorn; FastAPI + DuckDB and Datasette over the same rows.
+Each server has one worker over one year of all series, and four connections. The result is the CPU seconds of the
+server's processes divided by the number of responses. One server is emds, whose calls all have keys and are counted.
+The others are a bare Flask route that returns a day's bytes under the same gunicorn, and FastAPI + DuckDB and Datasette
+over the same rows.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ DOCUMENTS = ["/v1/latest/GB", "/v1/latest/FR", "/v1/brief/GB"]
 
 
 def main(seconds: int = 5) -> None:
-    """Print a line a server and question."""
+    """Print a line per server and request."""
     home, port = warehouse(1), free_port()
     base = f"http://127.0.0.1:{port}"
     command, environ = ours(home, port)
@@ -65,7 +66,7 @@ def _print(
     path_of: Callable[[str], str] = str,
 ) -> None:
     asked = [path_of(path) for path in paths]
-    wrk.run(base, headers, connections=4, paths=asked[::-1])  # by its end every process of a server is there
+    wrk.run(base, headers, connections=4, paths=asked[::-1])  # by the end of this run, every process of a server exists
     before = _cpu(pid)
     count = wrk.run(base, headers, connections=4, seconds=seconds, paths=asked).count
     used = (_cpu(pid) - before) / count

@@ -1,6 +1,6 @@
-"""Years of all zones for the benchmarks: price, demand, interchange with borders, and generation by fuel.
+"""Generate years of all zones for the benchmarks: price, demand, interchange with borders, and generation by fuel.
 
-They are written as month files and kept between runs.
+The rows are written as monthly files and kept between runs.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from warehouse.store import layout
 from warehouse.store.storage import Folder
 
 METRICS = (Metric.PRICE, Metric.DEMAND, Metric.INTERCHANGE)
-"""One value per interval."""
+"""The metrics with one value per interval."""
 FUELS = ("biomass", "coal", "gas", "geothermal", "hydro", "nuclear", "oil", "other", "solar", "wind")
 BORDERS = ("north", "east", "south", "west")
 
 
 def source() -> Source:
-    """One publisher that carries everything."""
+    """Return a publisher that carries all metrics."""
     zones = {metric: [zone.id for zone in ZONES.values() if metric in zone.metrics] for metric in Metric}
     return declared.source("bench", [declared.feed(f"bench.{m.value}", zones[m], (m,), "5m") for m in Metric])
 
 
 def resolution(zone: str, metric: Metric) -> str:
-    """What is usual there: 5 minutes in the US and Australia, half hours in Great Britain, quarter hours in Europe."""
+    """Return the resolution: 5 minutes in the US and Australia, 30 in Great Britain, else 15, or an hour for flows."""
     if zone.startswith(("US-", "AU-")):
         return "5m"
     if zone == "GB":
@@ -50,7 +50,7 @@ def resolution(zone: str, metric: Metric) -> str:
 
 
 def warehouse(years: int) -> Path:
-    """A filled warehouse that ends an hour after NOW, made on first use (about a minute of two cores for ten years)."""
+    """Return a warehouse that ends an hour after NOW; the first call fills it (a minute of two cores for ten years)."""
     decisive = (__file__, monthfile.__file__, net_rows.__file__)
     version = hashlib.sha256(b"".join(Path(file).read_bytes() for file in decisive)).hexdigest()[:12]
     home = ROOT / ".bench" / f"{years}-years-{version}"
@@ -69,7 +69,7 @@ def warehouse(years: int) -> Path:
 
 
 def _fill(home: Path, start: int, zone: str) -> None:
-    """All months of one zone. Values swing by the hour and the season, with two decimals."""
+    """Fill all months of a zone with values that vary by hour and season and have two decimals."""
     storage, terms = Folder(home), catalogue.terms({"bench": source()}, "live")
     for metric in (*METRICS, *({Metric.GENERATION} & ZONES[zone].metrics)):
         span = resolution(zone, metric)

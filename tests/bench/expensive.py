@@ -1,11 +1,11 @@
-"""The most expensive requests: CPU seconds and memory of each, in a process of its own with empty caches.
+"""Measure the most expensive requests: CPU seconds and memory of each, in a separate process with empty caches.
 
     python -m tests.bench.expensive [PATH ...]
 
-Ten years of all series, without marts: a warehouse with marts takes less. Requests that are refused for the length of
-their window are here with the longest that is not. The ten most expensive requests are printed,
-and the other ones that were tried are counted. Memory is the growth of the process's peak. Exit 1 if one takes more
-than 1 s of CPU or 60 MB, or is refused.
+The warehouse has ten years of all series and no marts; with marts, requests take less. If the length of a request's
+window is limited, the longest accepted window is measured. The ten most expensive requests are printed, and the other
+measured ones are counted. Memory is the growth of the process's peak. The exit code is 1 if a request takes more than
+1 s of CPU or 60 MB, or is refused.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ _FIRST = (
     *("price/GB?limit=5", "price/GB?sample=true&stats=true", "demand?zones=GB,FR&interval=1h"),
     *("interchange/GB?by=border&limit=5", "generation/GB?stats=true", "demand/GB?format=parquet&limit=5"),
 )
-"""What a worker has done before."""
+"""The requests that a worker has served before."""
 
 
 class Cost(NamedTuple):
-    """What one request took."""
+    """The cost of a request."""
 
     cpu_s: float
     mb: float
@@ -80,7 +80,8 @@ class Cost(NamedTuple):
 
 def main() -> int:
     """Print the most expensive requests; return 1 if one misses a budget."""
-    if not serve.ENVIRONMENT.items() <= os.environ.items():  # of a worker: allocators read it when a process starts
+    # a worker's environment, which allocators read when a process starts
+    if not serve.ENVIRONMENT.items() <= os.environ.items():
         again = [sys.executable, "-m", "tests.bench.expensive", *sys.argv[1:]]
         os.execve(sys.executable, again, os.environ | serve.ENVIRONMENT)
     home, only = warehouse(10), sys.argv[1:]
@@ -94,11 +95,11 @@ def main() -> int:
 
 
 def measured(home: Path, path: str) -> Cost:
-    """Send one request in a process of its own, and return what it took."""
+    """Send a request in a separate process, and return its cost."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the access log
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # hides the access log
         os.write(write, json.dumps(_send(home, path)).encode())
         os._exit(0)
     os.close(write)
@@ -109,7 +110,7 @@ def measured(home: Path, path: str) -> Cost:
 
 
 def _send(home: Path, path: str) -> tuple[float, float, int]:
-    """Return CPU seconds, growth of the peak in MB, and status of a request behind three small ones."""
+    """Return the CPU seconds, growth of the peak in MB, and status of a request after those of `_FIRST`."""
     os.environ["EMDS_NOW"] = iso(NOW)
     with tempfile.TemporaryDirectory() as accounts:
         settings = Settings(
@@ -123,8 +124,8 @@ def _send(home: Path, path: str) -> tuple[float, float, int]:
         key = client.post("/v1/keys/signup", json={"email": "bench@example.org"}).get_json()["api_key"]
         headers = {"Authorization": f"Bearer {key}"}
         for first in _FIRST:
-            client.get(f"/v1/{first}", headers=headers)  # imports, and the catalogue
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+            client.get(f"/v1/{first}", headers=headers)  # loads imports and the catalogue
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         before, begun = _memory("VmRSS"), time.process_time()
         response = client.get(path, headers={} if "sample=true" in path else headers)
         return time.process_time() - begun, _memory("VmHWM") - before, response.status_code

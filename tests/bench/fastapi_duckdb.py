@@ -1,4 +1,4 @@
-"""A plain FastAPI server over a DuckDB file, as its documentation shows. Start: see `tests.bench.peers`."""
+"""Serve a DuckDB file with plain FastAPI, as its documentation shows; `tests.bench.peers` starts the server."""
 
 import os
 

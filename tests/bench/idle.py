@@ -2,8 +2,8 @@
 
     python -m tests.bench.idle [MINUTES]
 
-Starts `emds up` over a small simulated warehouse and watches its whole process tree, five minutes by default. Linux
-only (/proc).
+The benchmark starts `emds up` over a small simulated warehouse and watches the whole process tree, for five minutes by
+default. It works only on Linux (/proc).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def tree(root: int) -> list[int]:
-    """The process and all its descendants."""
+    """Return the process and all its descendants."""
     return [root, *descendants(root)]
 
 
 def cpu_seconds(pids: list[int]) -> float:
-    """CPU of these processes and of those of their children that have ended."""
+    """Return the CPU seconds of these processes and of their children that have ended."""
     total = 0
     for pid in pids:
         try:
@@ -40,7 +40,7 @@ def cpu_seconds(pids: list[int]) -> float:
 
 
 def memory_mb(pids: list[int]) -> float:
-    """Proportional set size: pages that processes share count once."""
+    """Return the proportional set size in MB, which counts pages shared by processes once."""
     total = 0
     for pid in pids:
         try:
@@ -52,7 +52,7 @@ def memory_mb(pids: list[int]) -> float:
 
 
 def stored(home: Path) -> tuple[int, int]:
-    """Bytes and files below EMDS_HOME/dagster."""
+    """Return the bytes and the number of files below EMDS_HOME/dagster."""
     files = [path for path in (home / "dagster").rglob("*") if path.is_file()]
     return sum(path.stat().st_size for path in files), len(files)
 
@@ -68,7 +68,7 @@ def main(minutes: float = 5) -> None:
             for line in process.stdout or ():
                 if "Ctrl-C stops everything" in line:
                     break
-            time.sleep(60)  # all is loaded; first runs are in progress, or there are none
+            time.sleep(60)  # by now all is loaded, and any first runs have started
             watch(process.pid, home, minutes * 60)
         finally:
             process.send_signal(signal.SIGINT)
@@ -76,7 +76,7 @@ def main(minutes: float = 5) -> None:
 
 
 def watch(pid: int, home: Path, seconds: float) -> None:
-    """Prints the means over a span."""
+    """Watch for `seconds`, and print the means."""
     begun, cpu, before = time.monotonic(), cpu_seconds(tree(pid)), stored(home)
     memory, most = [], 0
     while time.monotonic() < begun + seconds:

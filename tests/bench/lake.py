@@ -1,10 +1,10 @@
-"""The first row by SQL over HTTP from ten years of public month files by the catalogue `emds.duckdb`.
+"""Measure the first row by SQL over HTTP from ten years of public monthly files by the catalogue `emds.duckdb`.
 
     python -m tests.bench.lake
 
-9,075 made-up entries of the list, all files the same bytes, behind a file server with ranges on loopback. The reader is
-the DuckDB whose extensions install from PyPI (`make setup`); importing it and loading them is not counted, ATTACH is.
-Budgets: 300 ms, 5 MB. Exit 1 where one is missed.
+The list has 9,075 invented entries, and all files have the same bytes, behind a file server with ranges on loopback.
+The reader is the DuckDB whose extensions install from PyPI (`make setup`). The time excludes its import and the loading
+of extensions, and includes ATTACH. The budgets are 300 ms and 5 MB. The exit code is 1 if one is missed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ print(json.dumps([1000 * (time.perf_counter() - begun), len(rows)]))
 
 
 def month_file(start: int, end: int) -> bytes:
-    """A month of quarter hours in the columns of the public files."""
+    """Return a month of quarter hours in the columns of the public files."""
     stamps = list(range(start, end, 900))
     columns = {"ts": stamps, "value": [float(ts % 7919) / 100 for ts in stamps], "known_at": stamps}
     texts = {"zone": "FR", "metric": "price", "unit": "EUR/MWh", "resolution": "15m"}
@@ -90,11 +90,11 @@ class Files(BaseHTTPRequestHandler):
             self.wfile.write(part)
 
     def log_message(self, *_: object) -> None:
-        """Quiet."""
+        """Log nothing."""
 
 
 def entries(size: int) -> list[dict[str, Any]]:
-    """The list of `/v1/bulk` over ten years."""
+    """Return the list of `/v1/bulk` over ten years."""
     found = []
     for metric in METRICS:
         for zone in ZONES:

@@ -34,7 +34,7 @@ CALLS = 9
 
 
 def fill(storage: Folder) -> None:
-    """Ten civil years of quarter hours."""
+    """Store ten civil years of quarter hours."""
     rng, known = random.Random(1), sources()
     modes.ensure(storage, "live")
     for year in YEARS:
@@ -58,7 +58,7 @@ def measured(home: Path, interval: str) -> tuple[float, int]:
             "api_key"
         ]
         headers = {"Authorization": f"Bearer {key}"}
-        client.get(f"/v1/price/{ZONE}?limit=1", headers=headers)  # the application's own first steps
+        client.get(f"/v1/price/{ZONE}?limit=1", headers=headers)  # covers the application's own first steps
         begun = time.process_time()
         response = client.get(path, headers=headers)
         spent.append(1000 * (time.process_time() - begun))
@@ -68,7 +68,7 @@ def measured(home: Path, interval: str) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Print a line an interval."""
+    """Print a line per interval."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder, "home")
         storage = Folder(home)

@@ -2,9 +2,9 @@
 
     python -m tests.bench.parsing
 
-The peers have their own environment, `.venv-bench`, created here on first use. Budgets: 25 times entsoe-py, 3 times the
-others, in CPU seconds, so that a busy machine gives the same. The exit code is 1 if a budget is missed, or if the two
-sides do not find the same values.
+The peers have their own environment, `.venv-bench`, created here on first use. The budgets are 25 times entsoe-py and 3
+times the others, in CPU seconds, so that a busy machine gives the same result. The exit code is 1 if a budget is
+missed, or if the two sides do not find the same values.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def peers() -> Path:
 
 
 def ours(body: Body) -> tuple[float, int]:
-    """CPU seconds of the fastest parse, and how many instants it gave for the first of its zones and series."""
+    """Return the CPU seconds of the fastest parse by emds, and the number of times of its first zone and series."""
     product = feed(body.feed)
     request = Request(body.feed, "", days=days_of(body.day), zone=body.zone)
     times: list[float] = []
@@ -63,7 +63,7 @@ def ours(body: Body) -> tuple[float, int]:
 
 
 def theirs(all_bodies: list[Body]) -> dict[str, tuple[float, int]]:
-    """The same of the peers."""
+    """Return, by body, the CPU seconds and the number of values of the peers."""
     with tempfile.TemporaryDirectory() as folder:
         for body in all_bodies:
             (Path(folder) / body.name).write_bytes(body.content)
@@ -78,7 +78,7 @@ def theirs(all_bodies: list[Body]) -> dict[str, tuple[float, int]]:
 
 
 def main() -> int:
-    """Prints readings a second of both sides, their ratio and the budget."""
+    """Print values per second of both sides, their ratio and the budget."""
     try:
         peer = theirs(bodies())
     except subprocess.CalledProcessError as error:

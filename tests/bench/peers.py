@@ -26,21 +26,21 @@ _BATCH = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """One server, ready to be started."""
+    """A server that is ready to be started."""
 
     name: str
     command: list[str]
     base: str
     path: Callable[[str], str]
-    """Its path for a path of emds, `/v1/price/GB?start=..&end=..&limit=..`."""
+    """A function from a path of emds, `/v1/price/GB?start=..&end=..&limit=..`, to the server's path."""
     environ: dict[str, str] = field(default_factory=dict)
     folder: Path = _FOLDER
 
 
 def prepared(home: Path, port: int, processes: int) -> Iterator[Peer]:
-    """Each peer over the rows of a warehouse; its database is made beside them on first use.
+    """Yield each peer over the rows of a warehouse; the first use creates its database beside them.
 
-    Datasette is always one process.
+    Datasette always has one process.
     """
     python = _environment()
     yield _fastapi(home, port, python, processes)
@@ -48,7 +48,7 @@ def prepared(home: Path, port: int, processes: int) -> Iterator[Peer]:
 
 
 def _environment() -> str:
-    """The peers' Python, installed on first use."""
+    """Return the peers' Python, installed on first use."""
     if not _PYTHON.exists():
         venv.create(_PYTHON.parents[1], with_pip=True)
     freeze = subprocess.run([_PYTHON, "-m", "pip", "freeze"], capture_output=True, text=True, check=True)

@@ -1,6 +1,4 @@
-"""Generate requests that were never made before: random zones, metrics and windows over the years of
-`tests.bench.decade`.
-"""
+"""Generate new requests: random zones, metrics and windows over the years of `tests.bench.decade`."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ WARM = ("AU-NSW", METRICS[0])
 
 
 def questions(seed: int, days: int, years: int, series: Sequence[tuple[str, str]], count: int = COUNT) -> Iterator[str]:
-    """Paths of windows of `days` at random instants, in random formats: nine of ten JSON, the rest CSV and Parquet."""
+    """Yield paths of windows of `days` at random times: nine in ten request JSON, the rest CSV and Parquet."""
     rng = random.Random(seed)
     first = NOW - years * 365 * DAY + DAY
     for _ in range(count):
@@ -33,7 +31,7 @@ def questions(seed: int, days: int, years: int, series: Sequence[tuple[str, str]
 
 
 def of_all_zones(seed: int, years: int, count: int = COUNT) -> Iterator[str]:
-    """Paths of a day of all zones at random instants, as JSON: some 4,700 rows each."""
+    """Yield JSON paths of a day of all zones at random times, with some 4,700 rows each."""
     rng = random.Random(seed)
     for _ in range(count):
         start = rng.randrange(NOW - years * 365 * DAY + DAY, NOW - DAY)
@@ -41,5 +39,5 @@ def of_all_zones(seed: int, years: int, count: int = COUNT) -> Iterator[str]:
 
 
 def every_series() -> list[tuple[str, str]]:
-    """Zone and metric of each."""
+    """Return the zone and metric of each series."""
     return [(zone, metric.value) for zone in ZONES for metric in METRICS]

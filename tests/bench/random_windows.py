@@ -2,11 +2,11 @@
 
     python -m tests.bench.random_windows
 
-16 connections send each request with the next of a thousand keys, so that every response is counted. `warm series`:
-random windows over one series whose months are in memory. `all series`: random windows over all, each requested once.
-`asked again`: the same list a second time. `all zones`: a day of all 25 in one call, against a day of one. The
-yardstick is a bare Flask route under the same gunicorn that returns as many bytes. One worker; each server runs on one
-core and wrk on the other. Prints a table in Markdown. The exit code is 1 if a budget is missed.
+16 connections send each request with the next of a thousand keys, so that every response is counted. `warm series` has
+random windows over one series whose months are in memory. `all series` has random windows over all, each requested
+once, and `asked again` the same list a second time. `all zones` compares a day of all 25 in one call with a day of one.
+The yardstick is a bare Flask route under the same gunicorn that returns as many bytes. Each server has one worker on
+one core, and wrk runs on the other. The output is a table in Markdown. The exit code is 1 if a budget is missed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _long = list(questions(3, 18, YEARS, [pair for pair in every_series() if pair[0]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table; `part` is the rate against another's, `least` its budget."""
+    """A line of the table; `part` is its rate relative to `against`, and `least` is the budget."""
 
     name: str
     speed: Speed
@@ -59,7 +59,7 @@ class Figure:
 
 
 def over_ten_years() -> tuple[list[Figure], float]:
-    """Questions against the bare route, and the worker's memory at the end in MB."""
+    """Return the lines of emds and the bare route, and the worker's memory at the end in MB."""
     with _served() as (ask, ask_bare, process):
         day, bulky = ask_bare("/day"), ask_bare("/long")
         first, kept = ask(paths=_warm), ask(paths=_warm)

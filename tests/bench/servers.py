@@ -22,13 +22,13 @@ from warehouse.market.clock import iso
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = 1_795_176_000
-"""The present of the benchmarks' made-up warehouses."""
+"""The current time of the benchmarks' generated warehouses, in Unix seconds."""
 KEYS = 1000
-"""Each is good for 500 responses: all runs together stay below the quota."""
+"""The number of keys; each allows 500 responses, so that all runs together stay below the quota."""
 
 
 def on_core(number: int) -> list[str]:
-    """What to start a command with, so that it and its threads keep to one core; nothing where there is but one."""
+    """Return the command prefix that keeps a process on one core, or nothing on a machine with a single core."""
     return ["taskset", "-c", str(number)] if shutil.which("taskset") and (os.cpu_count() or 1) > 1 else []
 
 
@@ -60,13 +60,13 @@ def _answers(url: str) -> bool:
 
 
 def gunicorn(app: str, port: int, *options: str) -> list[str]:
-    """The service's own gunicorn command, for any application."""
+    """Return the service's own gunicorn command for any application."""
     config = str(ROOT / "api" / "gunicorn.conf.py")
     return [sys.executable, "-m", "gunicorn", "--config", config, "--bind", f"127.0.0.1:{port}", *options, app]
 
 
 def ours(home: Path, port: int, workers: int = 1) -> tuple[list[str], dict[str, str]]:
-    """The API over a warehouse, without limits for one client."""
+    """Return the command and environment of the API over a warehouse, without limits per client."""
     environ = serve.ENVIRONMENT | {
         "EMDS_KEY_CALLS_PER_SECOND": "0",
         "EMDS_HOME": str(home),
@@ -98,6 +98,6 @@ def fetch(url: str, header: str = "") -> tuple[bytes, str]:
 
 
 def resident(process: subprocess.Popen[bytes]) -> int:
-    """Kilobytes of the worker."""
+    """Return the worker's resident memory in kilobytes."""
     child = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{child}/status").read_text())[1])  # type: ignore[index]

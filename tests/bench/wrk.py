@@ -1,4 +1,4 @@
-"""One run of wrk, with keys where the paths want them, read as numbers."""
+"""Run wrk once, with keys if the paths need them, and read its results as numbers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Speed:
     p50: float
     p99: float
     count: int
-    """Responses."""
+    """The number of responses."""
 
 
 def run(

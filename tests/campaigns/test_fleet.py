@@ -318,8 +318,8 @@ def in_restart(done: Done, kills: Sequence[Kill]) -> bool:
 def counts_every_answer(fleet: Fleet, callers: Callers, kills: Sequence[Kill], folder: Path) -> None:
     """Compare each key's count with its responses.
 
-    At most the calls in progress at a kill are counted without a response: those that nginx sent to a second replica,
-    and those whose statement was repeated after the database was killed.
+    At most the calls in progress at a kill are counted without a response. nginx sent these to a second replica, or
+    their statement was repeated after the database was killed.
     """
     with psycopg.connect(fleet.parts.accounts_url.replace("+psycopg", "")) as connection:
         found = connection.execute(

@@ -1,4 +1,4 @@
-"""Phrases that must not come back in texts that a reader sees, and what of a text a reader sees.
+"""Find phrases that must not return to texts for readers, and long sentences, in what a reader sees of a text.
 
 Fenced code, code in backticks, placeholders, link targets, and the column "Old" of tables are not read.
 """
@@ -61,7 +61,7 @@ _PHRASES = {
 _PATTERNS = {name: re.compile(phrase, re.IGNORECASE | re.MULTILINE) for name, phrase in _PHRASES.items()}
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n\s*\n|\n[-|#]")
 LONGEST = 30
-"""Words that a sentence may have."""
+"""The maximum number of words in a sentence."""
 
 
 def readable(text: str) -> str:

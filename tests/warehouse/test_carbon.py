@@ -155,7 +155,7 @@ PUBLISHED = {"emds-direct-1": "82c84ae9301508bc31bef32da55055a8a92ba386285d66aef
 
 
 def test_a_published_set_of_factors_never_changes() -> None:
-    """If this test fails, restore the old set and publish the new factors under another id."""
+    """Require the old hashes; after a failure, restore the old set and publish the new factors under another id."""
     stored = json.loads(files("warehouse.market").joinpath("carbon_factors.json").read_bytes())
     texts = {each["id"]: json.dumps(each, sort_keys=True).encode() for each in stored["sets"]}
     assert {set_id: hashlib.sha256(text).hexdigest() for set_id, text in texts.items()} == PUBLISHED

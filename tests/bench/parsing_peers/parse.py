@@ -1,8 +1,9 @@
-"""The peers' side of `tests.bench.parsing`, run by their own Python: entsoe-py, gridstatus and NEMOSIS over bodies.
+"""Parse bodies with entsoe-py, gridstatus and NEMOSIS for `tests.bench.parsing`, under the peers' own Python.
 
     .venv-bench/bin/python tests/bench/parsing_peers/parse.py FOLDER
 
-Prints JSON: name -> CPU seconds of the fastest run, and how many readings it gave. Knows nothing of this project.
+The output is JSON: the CPU seconds of the fastest run and the number of values by name. This script knows nothing of
+emds.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ import requests
 
 DAY = "2026-03-03"
 SECONDS, RUNS = 1.5, 3
-"""Minimum number of runs, and minimum duration, of each."""
+"""The minimum duration of each case in seconds, and its minimum number of runs."""
 
 
 class Answered:
-    """What `requests.get` gives: a body of the folder instead of the network's."""
+    """A replacement for the response of `requests.get`, with a body of the folder."""
 
     status_code = 200
 
@@ -40,11 +41,11 @@ class Answered:
         self.content, self.text = content, content.decode()
 
     def raise_for_status(self) -> None:
-        """Never: it is there."""
+        """Raise nothing, since the body exists."""
 
 
 def served(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
-    """A gridstatus call that is given this body; counts its rows."""
+    """Return a gridstatus call that gets this body and counts its rows."""
 
     def run() -> int:
         with mock.patch.object(requests, "get", return_value=Answered(content)):
@@ -54,7 +55,7 @@ def served(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
 
 
 def opened(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
-    """A gridstatus call that reads this workbook; counts the hours with an actual load of all of MISO."""
+    """Return a gridstatus call that reads this workbook and counts the hours with an actual load of all of MISO."""
     read = pandas.read_excel
 
     def run() -> int:
@@ -65,7 +66,7 @@ def opened(content: bytes, ask: Callable[[], Any]) -> Callable[[], int]:
 
 
 def compiled(body: bytes, folder: str) -> Callable[[], int]:
-    """A NEMOSIS call over its cache folder, with only the columns that are wanted."""
+    """Return a NEMOSIS call over its cache folder with only the requested columns."""
     (Path(folder) / "PUBLIC_DVD_DISPATCHPRICE_202403010000.CSV").write_bytes(body)
     columns = ["SETTLEMENTDATE", "REGIONID", "INTERVENTION", "RRP"]
 
@@ -86,7 +87,7 @@ def compiled(body: bytes, folder: str) -> Callable[[], int]:
 
 
 def cases(folder: Path, cache: str) -> dict[str, Callable[[], int]]:
-    """Each peer's own call for each body."""
+    """Return each peer's own call for each body."""
     read = {path.name: path.read_bytes() for path in folder.iterdir()}
     text = {name: content.decode() for name, content in read.items() if name != "miso_load"}
     york, california, midcontinent = gridstatus.NYISO(), gridstatus.CAISO(), gridstatus.MISO()
@@ -108,7 +109,7 @@ def cases(folder: Path, cache: str) -> dict[str, Callable[[], int]]:
 
 
 def fastest(run: Callable[[], int]) -> tuple[float, int]:
-    """CPU seconds of the fastest run, and what it counted."""
+    """Return the CPU seconds of the fastest run, and its count."""
     times: list[float] = []
     count = 0
     while len(times) < RUNS or sum(times) < SECONDS:
