@@ -69,7 +69,7 @@ def ingest(context: PipelineContext, names: Iterable[str]) -> set[str]:
 
 
 def served(home: Path) -> Iterator[Served]:
-    """Yield every served net row without a fuel of the outage's nine whole days, read from the files."""
+    """Read the files, and yield every served net row (not by fuel) of the outage's nine complete days."""
     start, end = instant("2026-08-30T22:00Z"), instant("2026-09-08T22:00Z")
     for path in sorted((home / "series").glob("metric=*/zone=*/*.parquet")):
         table = pq.read_table(path, partitioning=None)

@@ -59,7 +59,7 @@ class Done:
 class Callers:
     """Threads that call one URL with many keys; they count, by key, the charged calls and those of unknown outcome.
 
-    `spent`: the numbers of keys with a small quota; `span`: complete days that have rows.
+    `spent` contains the numbers of keys with a small quota, and `span` is a range of complete days with rows.
     """
 
     url: str
