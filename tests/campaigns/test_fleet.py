@@ -45,7 +45,7 @@ pytestmark = [
     pytest.mark.skipif(program() is None, reason="nginx IS NOT INSTALLED: the fleet is not tested here"),
 ]
 SECONDS, DAYS = float(os.environ.get("FLEET_SECONDS", "20")), int(os.environ.get("FLEET_DAYS", "10"))
-"""The minimum duration in seconds, extended until each part was killed once, and the past days to backfill meanwhile."""
+"""The minimum duration in seconds, extended until each part was killed, and the past days to backfill meanwhile."""
 KILLS = ("worker", "replica", "store", "database", "daemon", "code", "webserver")
 OLD, NEW = "elexon", "neso"
 """The publisher to backfill, and the one to fetch new days from."""
