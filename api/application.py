@@ -272,8 +272,10 @@ def _nearest(path: str) -> str | None:
         if all(_is_zone(part) for own, part in same if own == "{zone}"):
             known.add("/".join(["/v1", *([part if "{" in own else own for own, part in same] or template)]))
     known -= {path} | {one for one in known if "{" in one}
-    nearest = get_close_matches(f"/v1/{'/'.join(parts)}", sorted(known), 1, 0.8)
-    return nearest[0] if nearest else None
+    nearest = get_close_matches(path, _WHOLE, 1, 0.95) or get_close_matches(
+        f"/v1/{'/'.join(parts)}", sorted(known), 1, 0.8
+    )
+    return next((one for one in nearest if one != path and "{" not in one), None)
 
 
 def _is_zone(name: str) -> bool:

@@ -286,6 +286,8 @@ def read_zone(text: str) -> str:
     try:
         return find_zone(text)
     except UnknownZone as unknown:
+        if "," in text:
+            raise ValueError("zone takes one zone. For several, use zones if this request takes it") from None
         raise ValueError(f"{unknown} Use one of {', '.join(ZONES)}") from None
 
 
