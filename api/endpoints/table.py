@@ -58,7 +58,7 @@ _PRESENT = (
              "are none, the operator's own forecast (see `basis`). Returns the block's mean and rank, the next best "
              "blocks, and whether the block includes the current interval. With `slots`, returns the best single "
              "intervals. With `kwh` and `kw`, also returns the cost. If no values are known ahead, `available` is "
-             "false and the call is not charged. For the method, see /docs/windows.",
+             "false and no payment is charged. For the method, see /docs/windows.",
              takes(query.HOURS, query.SLOTS, query.KWH, query.KW, query.FROM, query.TO, query.WITHIN, query.BETWEEN,
                    query.FIND, query.WINDOW_METRIC), _ALL,
              "0.005", "The cheapest or most expensive hours among one zone's known future prices"),
