@@ -153,6 +153,7 @@ GEOGRAPHY: dict[str, Schema] = {
         "generated", "valid_until", "rounded", "simulated", "step",
         ("zones", "Rounded hourly values by zone.", keyed(record(
             "start",
+            *((f"{metric}_unit?", "Unit of the metric's values.", "text") for metric in SCALAR),
             *((f"{metric}?", "Rounded means, one per step; null if there are too few rows.", _HOURS)
               for metric in SCALAR),
             *((f"{metric}_percentile?", "Percentiles of these hours; null where the means are null.",

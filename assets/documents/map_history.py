@@ -17,7 +17,7 @@ from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.figures import resample
 from warehouse.figures.context import WINDOW_S, ContextBlock, read_at
 from warehouse.market.clock import DAY, HOUR, Window
-from warehouse.market.metrics import FORECASTS
+from warehouse.market.metrics import FORECASTS, METRICS, SCALAR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
@@ -81,7 +81,8 @@ def metric_histories(
 
     The hours are means of the 48 hours to the current one and of the auction results after it, each with its
     percentile. Operators' forecasts are separate and without percentiles, since they are not ranked among actual
-    values. The series contain the same over 7 days, and means over 30 days.
+    values. The series contain the same over 7 days, and means over 30 days. A metric without a current value has its
+    day-ahead prices or its forecast.
     """
     week, month = _back(now, HOURLY_DAYS * 24, HOUR, _AHEAD), _back(now, LONG_DAYS * 24, LONG_STEP)
     zone, skipped = figures.zone.id, HOURLY_DAYS * 24 - SHORT_HOURS
@@ -96,10 +97,15 @@ def metric_histories(
         hours[f"{name}_percentile"] = _percentiles(context, rows, exact[skipped:last])
         return values
 
-    for metric, figure in figures.figures.items():
-        own, unit = figures.histories[metric], figure.unit
-        values = add_hours(metric, own, figure.reading.context, unit)
-        forecast = _forecast(reader, catalogue, zone, figure.stored, week, unit)
+    for metric in SCALAR:
+        figure, own = figures.figures.get(metric), figures.histories.get(metric, joined(()))
+        unit = METRICS[metric].unit(ZONES[zone]) if figure is None else figure.unit
+        forecast = _forecast(reader, catalogue, zone, metric, week, unit)
+        auction = _day_ahead(reader, catalogue, zone, metric, now)
+        if figure is None and forecast is None and auction is None:
+            continue
+        hours[f"{metric}_unit"] = unit
+        values = [] if figure is None else add_hours(metric, own, figure.reading.context, unit)
         if forecast is not None and (known := _known_steps(forecast[1])) > skipped:
             hours[f"{metric}_forecast"] = forecast[1][skipped:known]
         metrics[metric] = {
@@ -108,9 +114,10 @@ def metric_histories(
             "days": _trimmed(month.start, LONG_STEP, _rounded_values(step_means(own, month, LONG_STEP), unit)),
             "forecast": forecast and {"published_at": forecast[0], **_trimmed(week.start, HOUR, forecast[1])},
         }
-        rows = _day_ahead(reader, catalogue, zone, metric, now)
-        if rows is not None and (reading := read_at(rows, figures.zone.tz, now)) is not None:
-            values = add_hours("price_day_ahead", rows, reading.context, unit)
+        if auction is not None:
+            reading = read_at(auction, figures.zone.tz, now)
+            context = None if reading is None else reading.context
+            values = add_hours("price_day_ahead", auction, context, unit)
             metrics[metric]["day_ahead"] = _trimmed(week.start, HOUR, values)
     return hours, metrics
 
@@ -123,11 +130,12 @@ def shares_ahead(shares: RowColumns, now: int) -> dict[str, Any] | None:
 
 
 def _day_ahead(reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, now: int) -> RowColumns | None:
-    """Return the day-ahead prices from 30 days back to the last known; None if they are not a series of their own."""
+    """Return the day-ahead prices from 30 days back to the last known; None if there is no separate series of them."""
     named = Metric.PRICE_DAY_AHEAD
     if metric != Metric.PRICE or ZONES[zone].day_ahead_metric is not named:
         return None
-    return _open_rows(reader, catalogue, zone, named, "net", Window(now - WINDOW_S - DAY, now + _AHEAD))
+    rows = _open_rows(reader, catalogue, zone, named, "net", Window(now - WINDOW_S - DAY, now + _AHEAD))
+    return rows if len(rows) else None
 
 
 @read_again
@@ -135,10 +143,11 @@ def _forecast(
     reader: Reader, catalogue: PublishedCatalogue, zone: str, metric: str, window: Window, unit: str
 ) -> tuple[int, list[int | None]] | None:
     """Return when the operator's newest forecast of a metric was published, and its hours; None without rows."""
-    if f"{metric}_forecast" not in FORECASTS:
+    stored = ZONES[zone].carbon_metric if metric == Metric.CARBON else metric
+    if f"{stored}_forecast" not in FORECASTS:
         return None
     ranks = {feed: member.rank for feed, member in catalogue.feeds.items() if not member.withheld}
-    files = reader.files(zone, f"{metric}_forecast", window)
+    files = reader.files(zone, f"{stored}_forecast", window)
     rows = joined(reader.past(file, Pick(), None, ranks)["net"] for file in files)
     rows = rows.take(slice(*rows.between(window)))
     if rows.published_at is None or not len(rows):

@@ -31,7 +31,7 @@ _OF_FLOW = ("zone", "counterparty", "link", "mw", "ts")
 
 @dataclass(frozen=True, slots=True)
 class ZoneParts:
-    """A zone's contribution to the documents. `history` is None if the zone has no values."""
+    """A zone's contribution to the documents. `history` is None if the zone has nothing to show."""
 
     bands: Mapping[str, str | None]
     flows: list[Body]
@@ -47,7 +47,7 @@ def parts(reader: Reader, catalogue: PublishedCatalogue, figures: ZoneFigures, n
     flows = map_history.newest_flows(zone, borders, now)
     hours, metrics = map_history.metric_histories(reader, catalogue, figures, now)
     history = None
-    if not figures.empty:
+    if metrics or not figures.empty:
         mix = map_history.latest_rows(reader, catalogue, zone, Metric.MIX, "net", now)
         history = {
             "metrics": metrics,

@@ -37,6 +37,7 @@ def _feed(product: str, metric: Metric | Forecast, *zones: str) -> Feed:
 SOURCE = declared.source("toy", [
     _feed("price", Metric.PRICE, "GB", "FR"), _feed("flows", Metric.INTERCHANGE, "GB"),
     _feed("mix", Metric.MIX, "GB", "FR"), _feed("expected", Forecast.PRICE, "GB"),
+    _feed("load-ahead", Forecast.DEMAND, "GB"),
     _feed("real-time", Metric.PRICE, "US-CAISO"), _feed("auction", Metric.PRICE_DAY_AHEAD, "US-CAISO"),
 ], attribution="Data: Toy.")  # fmt: skip
 
@@ -180,6 +181,30 @@ def test_day_ahead_prices_of_a_zone_with_real_time_prices_are_a_series_of_their_
     assert len(series["day_ahead"]["values"]) == 7 * 24 + 23
     assert "price_day_ahead" not in own["FR"], "there it is the price itself"
     assert "day_ahead" not in document(storage, layout.live_history("FR"))["metrics"]["price"]
+
+
+@pytest.mark.parametrize("first", [LAST - 31 * DAY, LAST + HOUR], ids=["past and future", "future"])
+def test_day_ahead_prices_are_listed_before_the_first_real_time_price(storage: Folder, first: int) -> None:
+    auction = [40.0 + ts // HOUR % 24 for ts in range(first, LAST + DAY, HOUR)]
+    World(storage, SOURCE).fold("US-CAISO", "price_day_ahead", first, auction)
+    publish(storage, NOW)
+    hours = document(storage, layout.LIVE_HOURS)["zones"]["US-CAISO"]
+    assert (hours["price_unit"], hours["price_day_ahead"][-1]) == ("USD/MWh", auction[-1])
+    assert (hours["price_day_ahead_percentile"][-1] is None) == (first > LAST), "no rank without a past"
+    assert "price" not in hours
+    price = document(storage, layout.live_history("US-CAISO"))["metrics"]["price"]
+    assert (price["unit"], price["day_ahead"]["values"][-23:]) == ("USD/MWh", auction[-23:])
+    assert price["hours"]["values"] == price["days"]["values"] == []
+
+
+def test_a_forecast_is_listed_before_the_first_actual_value(storage: Folder) -> None:
+    vintage = {"published_at": LAST, "basis": "body"}
+    World(storage, SOURCE).fold("GB", Forecast.DEMAND, LAST, [30_000.0] * 30, **vintage)
+    publish(storage, NOW)
+    demand = document(storage, layout.live_history("GB"))["metrics"]["demand"]
+    assert (demand["unit"], demand["hours"]["values"], demand["forecast"]["values"]) == ("MW", [], [30_000] * 30)
+    hours = document(storage, layout.LIVE_HOURS)["zones"]["GB"]
+    assert (hours["demand_unit"], hours["demand_forecast"][-1]) == ("MW", 30_000)
 
 
 def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:

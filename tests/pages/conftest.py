@@ -44,8 +44,8 @@ TOMORROW_ENDS = instant("2026-11-21T23:00:00Z")
 SIZES_MW = {zone: 1500 + 3600 * place for place, zone in enumerate(ZONES)}
 AUCTION = ("ES", "FR")
 """Zones whose prices are known until the end of tomorrow."""
-DAY_AHEAD = ("US-CAISO",)
-"""Zones with real-time prices whose day-ahead prices are known until the end of tomorrow."""
+DAY_AHEAD = ("US-CAISO", "US-MISO")
+"""Zones whose day-ahead prices are a separate series, known until the end of tomorrow. US-MISO has no other prices."""
 PREDISPATCH = ("AU-NSW",)
 """Zones whose operators forecast prices until the end of tomorrow."""
 EXPECTED = ("ES", "GB")
@@ -53,7 +53,7 @@ EXPECTED = ("ES", "GB")
 ESTIMATED = tuple(zone for zone, of in ZONES.items() if of.published_carbon is None and zone != "NL")
 """Zones whose carbon intensity is estimated. The estimate of NL is refused."""
 NO_PRICE = ("US-PJM", "US-MISO")
-"""Zones without prices, as if their publishers withheld them."""
+"""Zones without headline prices, as if their publishers withheld them."""
 MIX = {
     "gas": 31.4,
     "wind": 28.2,

@@ -64,13 +64,24 @@ def test_tomorrow_holds_prices_of_auctions_and_operators_forecasts(visit: Callab
     page.wait_for_selector(
         "#zones-note >> text=Auction prices, and operator forecasts (dashed) for the hour from Sat 21 Nov, 12:00 UTC."
     )
-    assert "21 of 25 zones have no data for this hour." in page.inner_text("#zones-note")
+    assert "20 of 25 zones have no data for this hour." in page.inner_text("#zones-note")
     assert {name for name, fill in painted(page).items() if fill != "url(#hatch)"} == {*AUCTION, *DAY_AHEAD}
     dashed = page.locator("path.zone.expected").evaluate_all("paths => paths.map(path => path.dataset.zone)")
     assert dashed == [*PREDISPATCH]
     assert zone(page, "GB").get_attribute("aria-label") == "Great Britain: Price, no data for this hour"
     label = zone(page, "ES").get_attribute("aria-label")
     assert label.startswith(f"Spain: Price {round(wave('ES', 'price', at))} EUR/MWh, day-ahead auction, higher than ")
+
+
+def test_day_ahead_prices_are_shown_before_the_first_real_time_price(visit: Callable[..., Any]) -> None:
+    at = RUNNING + 22 * HOUR
+    page = visit(f"/#metric=price&zone=US-MISO&at={at}")
+    page.wait_for_selector("#window >> text=Cheapest 3 hours ahead")
+    price = round(wave("US-MISO", "price_day_ahead", at))
+    assert f"{price} USD/MWh" in page.inner_text("#headline")
+    assert page.locator("#chart canvas").count()
+    page.fill("#hour", "47")
+    assert page.inner_text("#headline") == "Price: no data."
 
 
 def test_an_hour_that_is_only_missing_is_no_metric_that_is_not_published(visit: Callable[..., Any]) -> None:

@@ -13,7 +13,7 @@ export function newest(properties, metric) {
  *  forecast. Null if nothing is known, or if the zone does not have the metric any more. */
 export function ofHour(properties, hours, metric, ts, now) {
   const own = hours?.zones[properties.id];
-  const unit = properties[`${metric}_unit`];
+  const unit = properties[`${metric}_unit`] ?? (ts > now ? own?.[`${metric}_unit`] : null);
   if (!own || !unit) return null;
   const place = (ts - own.start) / HOUR;
   const part = (name) => own[`${metric}${name}`]?.[place] ?? null;
