@@ -21,10 +21,16 @@ def key_of(call: Call) -> str | None:
         return credentials.strip()
     if scheme.lower() != "basic":
         return ""
-    try:  # as the user name, which spreadsheets and `https://KEY@host/` use
-        return base64.b64decode(credentials.strip(), validate=True).decode().partition(":")[0]
+    return _basic(credentials)[0]  # as the user name, which spreadsheets and `https://KEY@host/` use
+
+
+def _basic(credentials: str) -> tuple[str, str]:
+    """Return the user name and the password of Basic credentials; empty texts if they cannot be decoded."""
+    try:
+        user, _, password = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")
     except (binascii.Error, ValueError):
-        return ""
+        return "", ""
+    return user, password
 
 
 def explain_form(call: Call) -> str:
@@ -42,6 +48,8 @@ def explain_form(call: Call) -> str:
     elif scheme.lower() == "bearer":
         if KEY_PREFIX in credentials.strip()[1:]:
             wrong = "The Authorization header contains more than the key after Bearer"
+    elif scheme.lower() == "basic" and _basic(credentials)[1].startswith(KEY_PREFIX):
+        wrong = "The Authorization header has the key as its password, not as its user name"
     elif scheme and (scheme.lower() != "basic" or credentials.strip().startswith(KEY_PREFIX)):
         wrong = "The Authorization header does not have the scheme Bearer"
     elif call.other_header:

@@ -187,6 +187,7 @@ def test_a_key_in_another_form_is_told_the_right_one(service: Service, header: s
         assert "unknown or revoked" not in detail
         assert key not in refused.text
     assert service.get("/v1/latest/GB?sample=true", **{header: form.format(key)}).status_code == 200
+    assert "as its password" in service.get(Authorization=basic("user", key)).json["detail"]
     assert service.used(key) == 0
     assert "unknown or revoked" in service.get(Authorization=f"Bearer {spell(bytes(32))}").json["detail"]
     assert "wrong length or checksum" in service.get(Authorization=f"Bearer  {key}x").json["detail"]
