@@ -268,7 +268,7 @@ def _zones_by_country() -> dict[str, list[str]]:
 _BY_COUNTRY = _zones_by_country()
 """Countries that are covered only in part, by plain name."""
 _LEAST_OF_A_TYPO = 5
-"""A name with fewer letters is a code, and the nearest code is another country."""
+"""A shorter name is a code, and so is one that starts with a digit (EIC). The nearest code is another country."""
 
 
 def find_zone(name: str) -> str:
@@ -286,7 +286,7 @@ def _unknown(name: str) -> UnknownZone:
         detail = f"{name} has several zones; this service covers {', '.join(parts)}."
         return UnknownZone(name, f"{detail}{_uncovered(parts)}")
     words = [word for word in (*_BY_NAME, *_BY_COUNTRY) if len(word) >= _LEAST_OF_A_TYPO]
-    is_a_typo = len(plain) >= _LEAST_OF_A_TYPO and plain not in map(_plain, RESEMBLING)
+    is_a_typo = len(plain) >= _LEAST_OF_A_TYPO and plain[0].isalpha() and plain not in map(_plain, RESEMBLING)
     nearest = get_close_matches(plain, words, 1, 0.8) if is_a_typo else []
     meant = [_BY_NAME[word]] if (word := next(iter(nearest), "")) in _BY_NAME else _BY_COUNTRY.get(word, [])
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
