@@ -13,7 +13,7 @@ from api.http.document import Document
 from api.http.parameters import conflict
 from api.mcp import text
 from api.mcp.calls import ToolAnswer, ToolRequest
-from api.mcp.history import request_of
+from api.mcp.history import request_of, why_empty
 from api.series import views, window_statistics, windows
 from api.service import Service
 from warehouse.documents.present import Expiry
@@ -135,7 +135,9 @@ def get_statistics(service: Service, arguments: Arguments) -> ToolRequest:
         sampled, catalogue = request._replace(sample=sample), service.documents.catalogue
         body, rows = window_statistics.statistics_of(service.reader, catalogue, sampled, above, below)
         series = catalogue.entry(zone, request.stored[0])
-        if series and series.first is not None and series.first > request.start:
+        if not rows:
+            body |= why_empty(service, request)
+        elif series and series.first is not None and series.first > request.start:
             body["available_range"] = {"first": series.first}
         return _worded("statistics", body, rows)
 

@@ -24,8 +24,10 @@ from api.series import formats
 from api.series import page as pages
 from api.series.query import SeriesRequest, series_request
 from api.service import Service
+from warehouse.market import clock
 from warehouse.market.clock import DAY, interval_end, iso, local_date, zone_of
 from warehouse.market.metrics import BY_PATH, YEARLY
+from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 
 _OF_TOOLS = frozenset({"zone", "zones", "metric", "api_key"})
@@ -77,12 +79,12 @@ def _answer_history(service: Service, request: SeriesRequest, order: str | None,
     if page.following is not None:
         lines.insert(0, _go_on(request, body, page.following.ts))
     if ts:
-        clock = _clock(request, ts) if "time" in body["columns"] else None
-        if clock is not None:
-            body["clock"] = {"tz": clock.key, "utc_offsets": utc_offsets(ts, clock)}
-        lines += table(ts, body["columns"], body["constant"], clock)
+        civil = _clock(request, ts) if "time" in body["columns"] else None
+        if civil is not None:
+            body["clock"] = {"tz": civil.key, "utc_offsets": utc_offsets(ts, civil)}
+        lines += table(ts, body["columns"], body["constant"], civil)
     else:
-        body |= _why_empty(service, request)
+        body |= why_empty(service, request)
         lines.append(body["reason"])
     names = ("attribution", "license")
     terms = [{name: body[name][zone] for name in names} for zone in request.zones] if request.several else [body]
@@ -155,7 +157,16 @@ def _nearest(service: Service, request: SeriesRequest) -> str:
     return " and ".join(times)
 
 
-def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
+def _refusals(service: Service, request: SeriesRequest) -> str:
+    """Return why the intervals since the last estimate before the end of a window have none; empty if it is unknown."""
+    if Metric.CARBON_ESTIMATE not in request.stored or request.start >= clock.now():
+        return ""
+    recent = request._replace(interval=None, start=max(0, request.start - _NEARBY_DAYS * DAY), order="desc")
+    gaps = pages.read_page(service.reader, service.documents.catalogue, recent).gaps
+    return ", ".join(dict.fromkeys(gap.reason for gap in gaps if gap.reason))
+
+
+def why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
     """Return the `reason` why a window has no rows and what to request, and the `available_range` if known."""
     catalogue, current = service.documents.catalogue, request._replace(as_of=None, limit=1)
     original = request._replace(interval=None, limit=1)
@@ -164,6 +175,10 @@ def _why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
         return {"reason": f"{short}. Request a shorter interval or a longer window."}
     if request.as_of is not None and pages.read_page(service.reader, catalogue, current).rows:
         return {"reason": f"No data was known at {iso(request.as_of)}. Omit as_of, or use a later time."}
+    if refused := _refusals(service, current):
+        nearest = _nearest(service, current)
+        refusal = f"The generation mix does not allow an estimate ({refused}; see /docs/carbon)"
+        return {"reason": f"{refusal}{'; ' if nearest else ''}{nearest}."}
     series = None if request.several else catalogue.entry(request.zones[0], request.stored[0])
     first, last = (series.first, series.last) if series else (None, None)
     span = text.with_times({"first": first, "last": last}) if first else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,9 +186,10 @@ def test_windows_compare_hours_where_carbon_is_forecast(ask: Any) -> None:
     assert {**british, "metric": "carbon_intensity"} == {**same, "carbon_basis": "published"}
 
 
-def test_mcp_takes_the_basis(ask: Any, market: Rig) -> None:
-    client = market.client()
-    key = market.key(client)["Authorization"].removeprefix("Bearer ")
+def mcp(rig: Rig) -> Callable[..., Any]:
+    """Return a function that calls an MCP tool with a new key."""
+    client = rig.client()
+    key = rig.key(client)["Authorization"].removeprefix("Bearer ")
 
     def call(name: str, **arguments: Any) -> Any:
         params = {"name": name, "arguments": {**arguments, "api_key": key}}
@@ -196,6 +197,11 @@ def test_mcp_takes_the_basis(ask: Any, market: Rig) -> None:
         headers = {"MCP-Protocol-Version": "2025-11-25", "Accept": "application/json, text/event-stream"}
         return client.post("/mcp", json=message, headers=headers).get_json()["result"]
 
+    return call
+
+
+def test_mcp_takes_the_basis(market: Rig) -> None:
+    call = mcp(market)
     body = call("get_history", zone="US-PJM", metric="carbon")["structuredContent"]
     assert (body["basis"], body["factors"], body["constant"]["factors"]) == (
         "estimate", ["emds-direct-1"], "emds-direct-1",
@@ -205,7 +211,9 @@ def test_mcp_takes_the_basis(ask: Any, market: Rig) -> None:
         call("get_statistics", zone="FR", metric="carbon", basis="estimate")["structuredContent"]["basis"] == "estimate"
     )
     assert call("get_history", zone="FR", metric="price", basis="estimate")["isError"]
-    assert call("find_window", zone="DK-1", metric="carbon")["structuredContent"]["available"]
+    window = call("find_window", zone="DK-1", metric="carbon")
+    assert window["structuredContent"]["available"]
+    assert "DK-1 carbon, lowest 3 h by the operator's forecast" in window["content"][0]["text"]
 
 
 def test_statistics_name_the_basis(ask: Any) -> None:
@@ -307,6 +315,16 @@ def test_a_zone_that_is_refused_for_three_days_says_why_and_has_no_gap_in_its_mi
     assert several["gaps"] == [{"zone": "NL", "start": start, "end": until, "reason": "other_share"}]
     ask(f"/v1/carbon/NL?start={start}&end={until}&format=csv")
     assert ask.last.headers["X-EMDS-Gaps"] == f"{start}/{until}/other_share"
+    call, reason = mcp(rig), "The generation mix does not allow an estimate (other_share; see /docs/carbon)."
+    for window in ({}, {"start": start, "end": until}, {"start": "-1h"}):  # an hour is too short for a gap
+        assert call("get_history", zone="NL", metric="carbon", **window)["structuredContent"]["reason"] == reason
+        assert reason in call("get_statistics", zone="NL", metric="carbon", **window)["content"][0]["text"]
+    put_mix(rig, "NL", hours(start - DAY, 24, CLEAN))
+    rig.publish()
+    known = call("get_history", zone="NL", metric="carbon")["structuredContent"]["reason"]
+    assert known.startswith(f"{reason[:-1]}; the last row before it begins at ")
+    ahead = call("get_history", zone="NL", metric="carbon", start="tomorrow")["structuredContent"]["reason"]
+    assert ahead.startswith("Data is available from")
 
 
 def test_a_refused_zone_stays_current_and_is_charged_like_one_that_is_not(rig: Rig) -> None:

@@ -48,7 +48,9 @@ def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:
     assert none["structuredContent"]["statistics"] is None
     assert "no rows in [1970-01-01T00:00:00Z" in none["content"][0]["text"]
     begins = none["structuredContent"]["available_range"]["first_time"]
-    assert f"The rows of this series begin at {begins}, after the start of this window." in none["content"][0]["text"]
+    assert f"Data is available from {begins} to " in none["content"][0]["text"]
+    longer = keyed.call("get_statistics", zone="AU-NSW", metric="price", start="2020-01-01", end="2026-03-30")
+    assert f"The rows of this series begin at {begins}, after the start of" in longer["content"][0]["text"]
     assert "available_range" not in result["structuredContent"]
 
 
