@@ -1,7 +1,7 @@
-"""Run a chain that behaves as Base, two facilitators and a funded buyer (`python -m tests.stand_ins`) until
-interrupted.
+"""Run a local chain that behaves as Base, two facilitators and a funded buyer until interrupted.
 
-The program prints the settings for `emds serve` and the values that a client needs to pay.
+Start it with `python -m tests.stand_ins`. It prints the settings for `emds serve` and the values that a client needs to
+pay.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Serve as a faulty line to an HTTP server on loopback: requests are lost, stalled or repeated, and responses fail.
+"""Forward requests to an HTTP server on loopback over a faulty line, which loses, stalls and repeats requests.
 
-The line counts requests. It can kill a process before it forwards a request or before it returns the response.
+Responses can fail too. The line counts requests. It can kill a process before it forwards a request or before it
+returns the response.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from typing import Any, Literal
 Fault = Literal[
     "", "unconditional", "lost", "unanswered", "cut", "slow_down", "stall", "repeat", "late_repeat", "refused", "broken"
 ]
-"""The faults in order: the conditions are removed; the request is not forwarded; it is forwarded, but the connection
-closes without a response; the response is cut at half its length; 503. Then: seconds of silence; the request is
-forwarded twice; it is forwarded once more after the next request; 403; 500.
+"""`unconditional` removes the conditions of a request, and `lost` does not forward it.
+
+`unanswered` forwards the request but closes the connection without a response. `cut` sends half of the response's body.
+`stall` waits `stall_s` seconds before it forwards the request. `repeat` forwards the request twice, and `late_repeat`
+forwards it once more after the next request. `slow_down`, `refused` and `broken` return 503, 403 and 500.
 """
 
 _ANSWERS = {
@@ -29,7 +32,7 @@ _ANSWERS = {
     "refused": (403, b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"),
     "broken": (500, b"<Error><Code>InternalError</Code><Message>We encountered an internal error.</Message></Error>"),
 }
-"""The responses that the line sends instead of the server's."""
+"""The responses that the line sends instead of those of the server."""
 
 
 @dataclass
@@ -40,17 +43,17 @@ class BadLine:
     requests: list[str] = field(default_factory=list)
     """The method and path of each request."""
     plan: Callable[[int, str], Fault] = lambda number, request: ""
-    """Returns the fault of a request, given its number (counted from 1) and its method and path."""
+    """Returns the fault of a request from its number, counted from 1, and its method and path."""
     kill: Callable[[int], tuple[int, bool] | None] = lambda number: None
-    """Returns the process that a request kills, and whether the kill waits until the request was forwarded."""
+    """Returns the process that a request kills, and whether the line forwards the request before the kill."""
     answered: Callable[[int], object] = lambda length: None
-    """Called with the length of each response's body."""
+    """Receives the length of each response's body."""
     stall_s: float = 2.0
     later: list[Callable[[], object]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self) -> None:
-        """Remove all faults and count requests from 1 again."""
+        """Remove all faults and restart the count of requests at 1."""
         self.requests, self.later = [], []
         self.plan, self.kill = lambda number, request: "", lambda number: None
         self.answered, self.stall_s = lambda length: None, 2.0
@@ -58,7 +61,7 @@ class BadLine:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # a response is sent in one piece
+    wbufsize = -1  # The buffer sends a response in a single write.
     line: BadLine
     upstream: tuple[str, int]
 
@@ -75,7 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _any(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = f"{self.command} {self.path}"
-        with self.line.lock:  # each request has its own number
+        with self.line.lock:  # Each request gets its own number.
             self.line.requests.append(request)
             number = len(self.line.requests)
         fault, victim = self.line.plan(number, request), self.line.kill(number)
@@ -122,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
         if status not in (204, 304):
             self.send_header("Content-Length", length if self.command == "HEAD" else str(len(body)))
-        self.line.answered(len(body))  # before the client can receive the response: a 304 is complete with its headers
+        self.line.answered(len(body))  # The call precedes the headers, because they complete a 304.
         self.end_headers()
         self.wfile.write(body[: len(body) // 2] if cut else body)
         if cut:
@@ -131,7 +134,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _any
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Write no log."""
+        """Suppress the log."""
 
 
 def _forward(

@@ -1,4 +1,4 @@
-"""Keep payments in a book in memory: balances, spent nonces, and signatures checked as USDC does, without a chain."""
+"""Keep the balances and spent nonces of a token in memory, and check signatures as USDC does, without a chain."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ class Book:
 
     balances: dict[str, int] = field(default_factory=dict)
     spent: dict[str, str] = field(default_factory=dict)
-    """The spent nonces, each with the hash of the transaction that spent it."""
+    """Maps each spent nonce to the hash of the transaction that spent it."""
     transfers: list[dict[str, Any]] = field(default_factory=list)
-    """Every transfer: `from`, `to`, `value`, `nonce` (empty for a transfer without authorization), `tx`, `at`."""
+    """Every transfer, with `from`, `to`, `value`, `nonce`, `tx` and `at` (Unix seconds).
+
+    The nonce is empty for a transfer without an authorization.
+    """
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def verify(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +41,10 @@ class Book:
         return answer | {"transaction": tx}
 
     def move(self, signed: dict[str, str], tx: str) -> None:
-        """Move the value of an authorization without checks. The caller holds the lock unless nothing is served."""
+        """Move the value of the authorization `signed` in the transaction `tx`, without checks.
+
+        The caller must hold the lock if the book is being served.
+        """
         payer, payee, value = signed["from"].lower(), signed["to"].lower(), int(signed["value"])
         self.balances[payer] = self.balances.get(payer, 0) - value
         self.balances[payee] = self.balances.get(payee, 0) + value

@@ -1,4 +1,4 @@
-"""Serve a JSON-RPC node over a book in memory: it knows the calls that emds sends, and can lag, fail or forget."""
+"""Serve a JSON-RPC node over a book in memory. It supports the calls that emds sends, and can fail or hide events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BookNode:
         self.logs_hidden = False
         """If set, the node reports that an authorization is used but finds no event."""
         self.reverted: set[str] = set()
-        """Transactions that are in a block and moved no value."""
+        """Transactions that are in a block but moved no value."""
         self.calls = 0
         node = self
 
@@ -40,7 +40,7 @@ class BookNode:
                 self.wfile.write(body)
 
             def log_message(self, *_: object) -> None:
-                """Write no log."""
+                """Suppress the log."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -54,7 +54,7 @@ class BookNode:
         self._thread.join(5)
 
     def answer(self, method: str, params: list[Any]) -> Any:
-        """Return the result of a call, or None if the object is missing."""
+        """Return the result of the call `method`, or None if the object is missing."""
         if method == "eth_getBlockByNumber":
             number = int(time.time()) if params[0] == "latest" else int(params[0], 16)
             return {"number": hex(number), "timestamp": hex(number)}
@@ -80,8 +80,9 @@ class BookNode:
         ]
 
     def _logs(self) -> list[dict[str, Any]]:
-        """Return AuthorizationUsed and Transfer of every transfer; log indices of a transaction run on over its
-        transfers.
+        """Return the AuthorizationUsed and Transfer events of every transfer.
+
+        Log indices count over all transfers of a transaction.
         """
         logs: list[dict[str, Any]] = []
         counts: dict[str, int] = {}

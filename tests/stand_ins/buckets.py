@@ -1,7 +1,7 @@
-"""Start S3 servers on loopback, each in a child process that ends with the process that started it.
+"""Start S3 servers on loopback, each in a child process that ends with its parent.
 
-moto's server decides whether the warehouse's requests are right; a request takes it 3 ms. Tests of the layers above use
-the stand-in of `tests.stand_ins.object_store`, which responds as moto's server does.
+moto's server is the reference for the warehouse's requests and takes 3 ms per request. Tests of the layers above use
+the faster stand-in in `tests.stand_ins.object_store`, which responds as moto's server does.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "a-secret-of-tests", "AWS_REGION": "us-east-1"}
-"""Environment variables for the client. The server accepts any credentials."""
+"""Environment variables of the client. The servers accept any credentials."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 _STAND_IN = """
@@ -37,21 +37,21 @@ from moto.moto_server.werkzeug_app import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 logging.disable(logging.CRITICAL)
 WSGIRequestHandler.protocol_version = "HTTP/1.1"
-WSGIRequestHandler.wbufsize = -1  # an answer leaves in one piece
-def parsed(stamp, any_stamp=serialize.parse_to_aware_datetime):  # dateutil takes half the time of a listing
+WSGIRequestHandler.wbufsize = -1  # The buffer sends a response in a single write.
+def parsed(stamp, any_stamp=serialize.parse_to_aware_datetime):  # dateutil would take half the time of a listing.
     return datetime.fromisoformat(stamp) if isinstance(stamp, str) and stamp[10:11] == "T" else any_stamp(stamp)
 serialize.parse_to_aware_datetime = parsed
-# Not moto's dispatcher by host: it lists all of moto's services from the disk in each request.
+# moto's dispatcher by host would list all of moto's services from the disk in each request.
 app = create_backend_app("s3")
 one_by_one = threading.Lock()
-def served(environ, start):  # moto looks at a condition, then writes: in a store that is one act
+def served(environ, start):  # moto checks a condition before it writes. A store does both atomically.
     if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
         return app(environ, start)
     body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
     with one_by_one:
         return app({**environ, "wsgi.input": io.BytesIO(body)}, start)
 gc.collect()
-gc.freeze()  # what was loaded stays
+gc.freeze()  # The garbage collector skips what has been loaded.
 gc.set_threshold(10_000, 20, 50)
 server = make_server("127.0.0.1", 0, served, threaded=True)
 print(server.port, flush=True)
@@ -69,7 +69,7 @@ def object_store() -> Iterator[str]:
 
 @contextmanager
 def moto(bucket: str = "emds") -> Iterator[str]:
-    """Yield the URL of moto's server with one empty bucket."""
+    """Yield the URL of moto's server with the empty bucket `bucket`."""
     with _served(_MOTO) as port:
         make_bucket(port, bucket)
         yield f"http://127.0.0.1:{port}"
@@ -77,7 +77,7 @@ def moto(bucket: str = "emds") -> Iterator[str]:
 
 @contextmanager
 def _served(program: str, *arguments: str) -> Iterator[int]:
-    """Yield the port that a program prints first. The program runs until its standard input closes."""
+    """Yield the port that `program` prints first. The program runs until its standard input closes."""
     child = subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         cwd=_ROOT,
@@ -99,7 +99,7 @@ def _served(program: str, *arguments: str) -> Iterator[int]:
 
 
 def make_bucket(port: int, bucket: str) -> None:
-    """Create an empty bucket on a server."""
+    """Create the empty bucket `bucket` on the server at `port`."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     connection.request("PUT", f"/{bucket}")
     assert connection.getresponse().status == 200

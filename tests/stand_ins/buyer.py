@@ -1,4 +1,4 @@
-"""Sign payments without an SDK: valid payments, and invalid ones that an SDK would refuse to create."""
+"""Sign payments without an SDK, including invalid payments that an SDK would refuse to create."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _TYPES = {
 
 
 def domain(**other: Any) -> dict[str, Any]:
-    """Return USDC's EIP-712 domain on Base, with parts replaced."""
+    """Return the EIP-712 domain of USDC on Base. `other` replaces parts of it."""
     return {"name": "USD Coin", "version": "2", "chainId": 8453, "verifyingContract": USDC} | other
 
 
 def authorization(offer: dict[str, Any], **other: Any) -> dict[str, str]:
-    """Return the message to sign for an element of `accepts`, filled in as SDKs do, with parts replaced."""
+    """Return the message to sign for an element of `accepts`, filled in as SDKs do. `other` replaces parts of it."""
     now = int(time.time())
     return {
         "from": BUYER,
@@ -46,7 +46,7 @@ def authorization(offer: dict[str, Any], **other: Any) -> dict[str, str]:
 
 
 def sign(signed: dict[str, str], key: str = KEYS[2], **other: Any) -> str:
-    """Return the signature of an authorization under the domain, with parts of the domain replaced."""
+    """Return the signature of the authorization `signed` under the domain. `other` replaces parts of the domain."""
     message = {
         name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()
     }
@@ -55,8 +55,9 @@ def sign(signed: dict[str, str], key: str = KEYS[2], **other: Any) -> str:
 
 
 def signer_of(signed: dict[str, str], signature: str) -> str:
-    """Return the address that signed an authorization for USDC on Base, in lower case; empty for an impossible
-    signature.
+    """Return the address, in lower case, that signed an authorization for USDC on Base.
+
+    Return an empty string for an impossible signature.
     """
     message = {
         name: int(value) if name in ("value", "validAfter", "validBefore") else value for name, value in signed.items()
@@ -68,7 +69,7 @@ def signer_of(signed: dict[str, str], signature: str) -> str:
 
 
 def pay_v2(offer: dict[str, Any], signed: dict[str, str] | None = None, signature: str = "") -> dict[str, Any]:
-    """Return the document of a PAYMENT-SIGNATURE header."""
+    """Return the document of a PAYMENT-SIGNATURE header for `offer`."""
     signed = signed or authorization(offer)
     return {
         "x402Version": 2,
@@ -78,12 +79,12 @@ def pay_v2(offer: dict[str, Any], signed: dict[str, str] | None = None, signatur
 
 
 def pay_v1(offer: dict[str, Any], signed: dict[str, str] | None = None, signature: str = "") -> dict[str, Any]:
-    """Return the document of an X-PAYMENT header."""
+    """Return the document of an X-PAYMENT header for `offer`."""
     signed = signed or authorization(offer)
     payload = {"authorization": signed, "signature": signature or sign(signed)}
     return {"x402Version": 1, "scheme": "exact", "network": offer["network"], "payload": payload}
 
 
 def header(document: Any) -> str:
-    """Encode a payment document as its header carries it."""
+    """Return the value of the header for a payment document."""
     return base64.b64encode(json.dumps(document).encode()).decode()

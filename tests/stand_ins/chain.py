@@ -1,6 +1,6 @@
-"""Run a local EVM chain that behaves as Base: chain ID 8453, and a stand-in for USDC at the address of USDC on Base.
+"""Run a local EVM chain that behaves as Base, with chain ID 8453 and a stand-in for USDC at its address on Base.
 
-Production settings work on it unchanged, except for the URLs of the facilitators and the node.
+Production settings work on this chain unchanged, except for the URLs of the facilitators and the node.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ KEYS = (
     "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d",
     "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a",
 )
-"""Keys of the public test mnemonic "test test ... junk": two facilitators and a buyer. They are worthless on any chain.
+"""Private keys of two facilitators and a buyer.
+
+They come from the public test mnemonic "test test ... junk" and are worthless on any chain.
 """
 BUYER = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 
 
 def anvil() -> str | None:
-    """Return the path of anvil, in the PATH or installed by npm in tests/node; None if it is missing."""
+    """Return the path of anvil from the PATH or from the npm packages in tests/node, or None if it is missing."""
     binaries = sorted((HERE.parent / "node" / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*"))
     return shutil.which("anvil") or (str(binaries[0]) if binaries else None)
 
 
 class Chain:
-    """A running chain. `rpc` is a client separate from those of the facilitators."""
+    """A running chain. Its method `rpc` is a client of its own and does not use those of the facilitators."""
 
     def __init__(self) -> None:
         program = anvil()
@@ -53,7 +55,10 @@ class Chain:
             raise RuntimeError("the stand-in's EIP-712 domain is not that of USDC on Base")
 
     def rpc(self, method: str, params: list[Any]) -> Any:
-        """Send one JSON-RPC call and return its result. Raise RuntimeError with the node's error."""
+        """Send the JSON-RPC call `method` and return its result.
+
+        Raise RuntimeError with the error that the node returns.
+        """
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         request = urllib.request.Request(self.url, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as reply:
@@ -63,29 +68,32 @@ class Chain:
         return answer["result"]
 
     def call(self, data: str) -> str:
-        """Call the token and return the result in hex."""
+        """Call the token with `data` (hex without the prefix 0x) and return the result in hex."""
         return str(self.rpc("eth_call", [{"to": USDC, "data": "0x" + data}, "latest"]))
 
     def mint(self, address: str, units: int) -> None:
         self.send("40c10f19" + _word(address) + f"{units:064x}")
 
     def send(self, data: str) -> None:
-        """Send a transaction to the token from an account that the chain unlocks; the chain mines it at once."""
+        """Send a transaction with `data` to the token from an account that the chain unlocks.
+
+        The chain mines it at once.
+        """
         sender = self.rpc("eth_accounts", [])[9]
         self.rpc("eth_sendTransaction", [{"from": sender, "to": USDC, "data": "0x" + data}])
 
     def settle(self, signed: dict[str, str], signature: str) -> None:
-        """Send a transferWithAuthorization without a facilitator."""
+        """Send a transferWithAuthorization for `signed` without a facilitator."""
         numbers = "".join(f"{int(signed[name]):064x}" for name in ("value", "validAfter", "validBefore"))
         packed = f"{224:064x}{65:064x}{signature[2:]}{'0' * 62}"
         self.send("cf092995" + _word(signed["from"]) + _word(signed["to"]) + numbers + signed["nonce"][2:] + packed)
 
     def balance(self, address: str) -> int:
-        """Return a balance in USDC's smallest units."""
+        """Return the balance of `address` in the smallest units of USDC."""
         return int(self.call("70a08231" + _word(address)), 16)
 
     def transfers(self, payee: str) -> list[str]:
-        """Return the hashes of all transfers to an address."""
+        """Return the transaction hashes of all transfers to `payee`."""
         topic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
         logs = self.rpc(
             "eth_getLogs", [{"address": USDC, "fromBlock": "0x0", "topics": [topic, None, "0x" + _word(payee)]}]

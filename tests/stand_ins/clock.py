@@ -1,4 +1,4 @@
-"""Replace the module `time` by a clock that stops until a test moves it."""
+"""Replace the `time` module by a clock that moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass
 class Clock:
-    """A module `time` whose `time()` and `monotonic()` return `now`; all else is the real module's."""
+    """A stand-in for the `time` module.
+
+    `time()` and `monotonic()` return `now`, and all other names are those of the real module.
+    """
 
     now: float = 1_800_000_000.0
 

@@ -1,4 +1,7 @@
-"""Read compose.yaml as `docker compose` does: merges resolved, variables filled in from an environment (fleet.env)."""
+"""Read compose.yaml as `docker compose` does, with merges resolved and variables filled in from an environment.
+
+FLEET is the environment of fleet.env.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ _VARIABLE = re.compile(r"\$\{([A-Z0-9_]+)(?::-([^}]*))?\}")
 
 
 def model(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the whole file under an environment."""
+    """Return the complete file, filled in from `environ`."""
     filled: dict[str, Any] = _filled(yaml.safe_load(FILE.read_text()), environ)
     return filled
 
 
 def variables() -> set[str]:
-    """Return every variable that the file names."""
+    """Return the names of all variables in the file."""
     return {name for name, _ in _VARIABLE.findall(FILE.read_text())}
 
 
 def started(environ: Mapping[str, str], *profiles: str) -> dict[str, dict[str, Any]]:
-    """Return the services for which `docker compose up` starts a container under these profiles."""
+    """Return the services, by name, for which `docker compose up` starts a container under these profiles."""
     found: dict[str, dict[str, Any]] = {}
     for name, service in model(environ)["services"].items():
         asked = service.get("profiles", ())

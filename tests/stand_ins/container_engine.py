@@ -1,7 +1,8 @@
-"""Serve a container engine on loopback: a container that Docker's own client creates becomes a process.
+"""Serve a container engine on loopback that runs each container as a process.
 
-The process gets the environment of its container and the interpreter's path, and nothing else. A new folder of its own
-replaces the folder `own` of the program that starts it. Images, networks and volumes are only recorded.
+Docker's own client creates the containers. A process gets the environment of its container, the variables in `besides`,
+HOME, PATH and PYTHONPATH, and inherits nothing else. A new folder replaces the folder `own` of the program that starts
+the container. Images, networks and volumes are only recorded.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.stand_ins.compose import ROOT
 
 @dataclass
 class Container:
-    """The requested settings of a container, and its process once it has started."""
+    """The requested settings of a container, and its process after the start."""
 
     wanted: dict[str, Any]
     disk: Path
@@ -44,13 +45,13 @@ class Container:
 
 @dataclass
 class Engine:
-    """An engine, which listens as soon as it is created."""
+    """An engine that listens as soon as it is created."""
 
     folder: Path
     own: Path
-    """The folder that each container replaces by its own."""
+    """The folder that each container replaces by a folder of its own."""
     besides: Mapping[str, str] = field(default_factory=dict)
-    """More environment variables for a container's process: a test's own settings."""
+    """Further environment variables that a test sets for the processes."""
     containers: dict[str, Container] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,7 +72,7 @@ class Engine:
 
     @property
     def address(self) -> str:
-        """Return the value for DOCKER_HOST."""
+        """Return the value of DOCKER_HOST."""
         return f"tcp://127.0.0.1:{self.server.server_address[1]}"
 
     def running(self) -> list[Container]:
@@ -79,7 +80,7 @@ class Engine:
         return [container for container in self.containers.values() if container.status == "running"]
 
     def close(self) -> None:
-        """Kill every container."""
+        """Stop the server and kill every container."""
         self.server.shutdown()
         self.server.server_close()
         for container in self.containers.values():
@@ -136,5 +137,5 @@ class Engine:
         threading.Thread(target=self._await_end, args=(container, container.process), daemon=True).start()
 
     def _await_end(self, container: Container, process: subprocess.Popen[bytes]) -> None:
-        if process.wait() == 0:  # as by `auto_remove`; the output of a failed container stays
+        if process.wait() == 0:  # `auto_remove` does the same. The output of a failed container stays.
             shutil.rmtree(container.disk, ignore_errors=True)

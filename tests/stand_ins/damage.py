@@ -1,4 +1,7 @@
-"""Damage stored files at random; `harmed` may be looped for an hour."""
+"""Damage stored files at random.
+
+`harmed` can run in a loop for an hour.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +11,26 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 KEPT = ("series", "history", "raw", "published", "quarantine")
-"""The folders whose files carry a checksum or are named by a checksum."""
+"""The folders whose files contain a checksum or have a checksum as their name."""
 
 Harm = Callable[[Path, random.Random], None]
 """A function that damages one file."""
 
 
 def kept_files(home: Path) -> list[Path]:
-    """Return every file below EMDS_HOME that a checksum covers."""
+    """Return every file below `home` (EMDS_HOME) that a checksum covers."""
     return sorted(path for folder in KEPT for path in (home / folder).rglob("*") if path.is_file())
 
 
 def flip(path: Path, chance: random.Random) -> None:
-    """Flip one bit of one byte."""
+    """Flip one bit of the file."""
     body = bytearray(path.read_bytes())
     body[chance.randrange(len(body))] ^= 1 << chance.randrange(8)
     path.write_bytes(body)
 
 
 def cut(path: Path, chance: random.Random) -> None:
-    """Cut off the end."""
+    """Cut off the end of the file."""
     path.write_bytes(path.read_bytes()[: chance.randrange(path.stat().st_size)])
 
 
@@ -37,7 +40,7 @@ def empty(path: Path, _: random.Random) -> None:
 
 
 def zeros(path: Path, chance: random.Random) -> None:
-    """Write a block of zeros, as a lost disk sector leaves; at least one byte changes."""
+    """Write a block of zeros, as a lost disk sector does. At least one byte changes."""
     body = bytearray(path.read_bytes())
     start = chance.randrange(len(body))
     body[start] ^= 0xFF
@@ -55,7 +58,10 @@ HARMS: tuple[Harm, ...] = (flip, cut, empty, zeros, endless_link)
 
 
 def harmed(home: Path, harms: tuple[Harm, ...], count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Damage one file after another and restore each afterwards; yield the file's key and the name of the damage."""
+    """Damage files one after another and restore each afterwards.
+
+    Yield the key of the file and the name of the damage.
+    """
     chance = random.Random(seed)
     files = kept_files(home)
     for _ in range(count):

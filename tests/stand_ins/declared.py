@@ -17,7 +17,7 @@ def _none(*_: object) -> Any:
 def feed(
     name: str, zones: Iterable[str], metrics: Iterable[Metric | Forecast], resolution: str, **changes: Any
 ) -> Feed:
-    """Return a feed that is declared and never fetched."""
+    """Return a feed that is declared but never fetched. `changes` replace its default fields."""
     usual = {
         "title": f"{name} of the tests",
         "rank": 1,
@@ -34,7 +34,7 @@ def feed(
 
 
 def source(code: str, feeds: Iterable[Feed], withheld: bool = False, name: str = "", **changes: Any) -> Source:
-    """Return a publisher of these feeds."""
+    """Return the publisher of `feeds`. `changes` replace its default fields."""
     name = name or f"{code.title()} Market Operator"
     usual = {
         "homepage": f"https://{code}.example",

@@ -1,7 +1,7 @@
-"""Serve a facilitator on loopback whose transport can be made to fail in every way that a hosted facilitator can.
+"""Serve a facilitator on loopback whose transport can fail in every way in which a hosted facilitator's can.
 
-Its responses about payments come from a core: the official SDK on a chain (`tests.stand_ins.official`), or a book in
-memory (`tests.stand_ins.book`). Faults of the transport are created here.
+A core decides about payments. It is the official SDK on a chain (`tests.stand_ins.official`) or a book in memory
+(`tests.stand_ins.book`). This module creates the faults of the transport.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ Fault = Literal[
     "refused-400", "lie", "lie-payer", "lie-network", "done-hang", "done-drop", "done-500", "done-500-told",
     "done-html", "done-307", "done-404", "done-409", "done-429", "done-duplicate", "drip",
 ]  # fmt: skip
-"""`done-`: settles the payment, then fails, redirects or refuses the request as a repetition. `done-500-told` sends the
-result with the 500, and `drip` sends it one byte at a time. `lie`: claims success without settling, or for another
-payer or network. `screened` refuses with a reason of its own, `raw` with an internal text, and `refused-400` in due
-form with that status.
+"""A fault with the prefix `done-` settles the payment, then fails, redirects, or refuses the request as a repetition.
+
+`done-500-told` sends the result with the 500, and `drip` sends it one byte at a time. A fault with the prefix `lie`
+claims success without settling, or for another payer or network. `screened` refuses with a reason of its own and `raw`
+with an internal text. `refused-400` sends a well-formed refusal with status 400.
 """
 
 
 class Core(Protocol):
-    """Returns the responses of `POST /verify` and `POST /settle`. A ValueError becomes status 500."""
+    """The source of the responses to `POST /verify` and `POST /settle`. A ValueError becomes status 500."""
 
     def verify(self, body: dict[str, Any]) -> dict[str, Any]: ...
 
@@ -34,7 +35,7 @@ class Core(Protocol):
 
 
 class Facilitator:
-    """Serves a core on a free port. `faults` contains the fault of each verb, and `calls` counts its requests."""
+    """A server of `core` on a free port. `faults` contains the fault of each verb, and `calls` counts its requests."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -50,18 +51,18 @@ class Facilitator:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop: refuse new connections and end hanging ones."""
+        """Refuse new connections and end those that hang."""
         self._gone.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(5)
 
     def wait(self, seconds: float) -> None:
-        """Wait for `seconds`, or until `close`."""
+        """Wait for `seconds`, or until `close` is called."""
         self._gone.wait(seconds)
 
     def answer(self, verb: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
-        """Return the status and the response; None for a response that is not JSON.
+        """Return the status and the document of the response to `verb`. It is None if the response is not JSON.
 
         Raise ConnectionAbortedError if the fault sends no response.
         """
@@ -72,12 +73,13 @@ class Facilitator:
                 self.faults[verb] = ""
         try:
             result = None if fault in _UNDONE else self._ask(verb, body)
-        except ValueError:  # a core that cannot read the request
+        except ValueError:  # The core cannot read the request.
             fault, result = "500", None
         return _failing(fault, result, body, self)
 
     def _ask(self, verb: str, body: dict[str, Any]) -> dict[str, Any]:
-        # One at a time: the SDK's signer numbers its transactions and never returns a number after a failed one.
+        # Only one request at a time: the SDK's signer numbers its transactions and does not reuse the number of a
+        # failed one.
         with self._lock:
             return self.core.verify(body) if verb == "verify" else self.core.settle(body)
 
@@ -166,10 +168,10 @@ def _handler(facilitator: Facilitator) -> type[BaseHTTPRequestHandler]:
         def handle(self) -> None:
             try:
                 super().handle()
-            except ConnectionError:  # the gate gave up first
+            except ConnectionError:  # The gate closed the connection first.
                 self.close_connection = True
 
         def log_message(self, *_arguments: object) -> None:
-            """Write no log."""
+            """Suppress the log."""
 
     return Handler

@@ -1,11 +1,11 @@
-"""Serve S3 on loopback and keep the objects in a folder, so that a killed server returns with its objects.
-
-The server knows the parts of S3 that emds uses: conditional puts, ranges, metadata, listings, copies and deletions. It
-ignores signatures, and an upload has no parts. It responds in a tenth of the time of moto's server, which loses its
-objects when it ends. moto's server is the reference for the warehouse's requests and for the responses of this one
-(`tests.stand_ins.buckets`).
+"""Serve S3 on loopback and keep the objects in a folder, so that a restarted server still has its objects.
 
     python -m tests.stand_ins.object_store FOLDER PORT
+
+The server supports the features of S3 that emds uses. These are conditional uploads, ranges, metadata, listings, copies
+and deletions. It ignores signatures and does not support multipart uploads. It responds in a tenth of the time of
+moto's server, which loses its objects when it ends. moto's server is the reference for the warehouse's requests and for
+the responses of this server (`tests.stand_ins.buckets`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import orjson
 
 _META = "x-amz-meta-"
 _KEPT = frozenset({"cache-control", "content-disposition", "content-encoding", "content-type"})
-"""Headers of a put that are returned beside its metadata."""
+"""The headers of an upload that are returned in addition to its metadata."""
 _MOST_LISTED = 1000
 
 
@@ -41,13 +41,13 @@ class Object:
     body: bytes
     etag: str
     at: float
-    """The time of its put in Unix seconds."""
+    """The time of the upload in Unix seconds."""
     headers: Mapping[str, str]
-    """Its metadata, and the other headers of its put."""
+    """The metadata and the other headers of the upload."""
 
 
 class Objects:
-    """The objects of all buckets, in memory and in one file each: a line of JSON, then the body."""
+    """The objects of all buckets, in memory and in a file each. A file contains a line of JSON and the body."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -59,7 +59,10 @@ class Objects:
         return self._held.get(key)
 
     def put(self, key: str, body: bytes, headers: Mapping[str, str]) -> str:
-        """Write the object completely or not at all, and return its ETag. Call with the lock, as for `delete`."""
+        """Write the object completely or not at all, and return its ETag.
+
+        The caller must hold the lock, as for `delete`.
+        """
         made = Object(body, f'"{hashlib.md5(body, usedforsecurity=False).hexdigest()}"', time.time(), dict(headers))
         head = orjson.dumps({"etag": made.etag, "at": made.at, "headers": made.headers})
         path, scratch = self._file(key), self._root / ".put"
@@ -76,7 +79,10 @@ class Objects:
             self._file(key).unlink()
 
     def listed(self, prefix: str, after: str, most: int) -> list[tuple[str, Object]]:
-        """Return the first objects by key below a prefix and after a key. Call with the lock."""
+        """Return the first `most` objects, by key, below `prefix` and after the key `after`.
+
+        The caller must hold the lock.
+        """
         first = bisect.bisect_right(self._keys, after) if after >= prefix else bisect.bisect_left(self._keys, prefix)
         keys = self._keys[first : first + most]
         return [(key, self._held[key]) for key in keys if key.startswith(prefix)]
@@ -91,16 +97,16 @@ def _read(path: Path) -> Object:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Handles one S3 request, by path."""
+    """The handler of one S3 request in path style."""
 
     objects: Objects
     protocol_version = "HTTP/1.1"
-    wbufsize = -1  # a response is sent in one piece
+    wbufsize = -1  # The buffer sends a response in a single write.
     disable_nagle_algorithm = True
 
     @property
     def key(self) -> str:
-        """Return bucket and key."""
+        """Return the bucket and the key."""
         return unquote(urlsplit(self.path).path).lstrip("/")
 
     def do_GET(self) -> None:
@@ -207,7 +213,7 @@ def _entry(key: str, size: int, etag: str, at: float) -> str:
 
 
 class Server(ThreadingHTTPServer):
-    """A server for any number of clients, which may hang up."""
+    """A server for any number of clients, which may disconnect."""
 
     daemon_threads = True
     request_queue_size = 512
@@ -217,7 +223,7 @@ class Server(ThreadingHTTPServer):
 
 
 def bound(folder: Path, port: int) -> Server:
-    """Return a server over the objects of a folder; port 0 is any free port."""
+    """Return a server for the objects in `folder`. Port 0 selects a free port."""
     folder.mkdir(parents=True, exist_ok=True)
     return Server(("127.0.0.1", port), type("Bound", (Handler,), {"objects": Objects(folder)}))
 

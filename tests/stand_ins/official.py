@@ -1,4 +1,7 @@
-"""Run the official SDK's facilitator on a chain: it verifies by simulating and settles by sending."""
+"""Run the official SDK's facilitator on a chain.
+
+It verifies payments by simulation and settles them by transactions.
+"""
 
 from __future__ import annotations
 

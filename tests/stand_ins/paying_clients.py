@@ -1,6 +1,6 @@
-"""Call the official x402 clients as functions: each pays for some URLs and reports the responses.
+"""Call the official x402 clients as functions that pay for a list of URLs and report the responses.
 
-A report contains `status`, `body` (None if it is not JSON) and the `receipt`. The buyer's key is the chain's third.
+A report contains `status`, `body` (None if it is not JSON) and `receipt`. The buyer's key is the third of the chain.
 """
 
 from __future__ import annotations

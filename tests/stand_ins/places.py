@@ -1,5 +1,6 @@
-"""Choose the location of a test's warehouse: a folder, or a prefix of a bucket behind a line. Each can kill its
-writers.
+"""Provide the locations of a test's warehouse, which are a folder and a prefix of a bucket behind a line.
+
+Both can kill the processes that write to them.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ _CHILDREN.set_forkserver_preload(
         "tests.orchestration.test_copy",
     ]
 )
-"""Modules that each child would import, up to 1.7 s of CPU. They include the modules that define the children's work.
+"""The modules that each child would otherwise import, with up to 1.7 s of CPU time.
+
+They include the modules that define the children's work.
 """
 
 Work = Callable[[Storage], object]
-"""The work of a writer. A bucket's child can only be given a function of a module, or a partial of such a function."""
+"""The work of a writer. A child of a bucket accepts only a function of a module, or a partial of such a function."""
 
 
 @dataclass(frozen=True)
 class FolderPlace:
-    """A folder of this machine."""
+    """A folder on this machine."""
 
     root: Path
     fork_killed_at: Callable[[Callable[[], object], int], bool]
@@ -44,17 +47,17 @@ class FolderPlace:
         return str(self.root)
 
     def open(self, cache_s: float = 0.0) -> Storage:
-        """Return its storage."""
+        """Return the storage of the folder."""
         return Folder(self.root)
 
     def killed_at(self, work: Work, step: int) -> bool:
-        """Run `work` in a child that is killed before file operation `step`; return false if the work ended before."""
+        """Run `work` in a child that is killed before file operation `step`. Return False if the work ended before."""
         return self.fork_killed_at(lambda: work(self.open()), step)
 
 
 @dataclass(frozen=True)
 class BucketPlace:
-    """A prefix of a bucket, behind a line of its own."""
+    """A prefix of a bucket behind a line of its own."""
 
     line: BadLine
     prefix: str
@@ -65,12 +68,14 @@ class BucketPlace:
         return f"s3://emds/{self.prefix}?endpoint={self.line.url}"
 
     def open(self, cache_s: float = 0.0, **bounds: Any) -> Bucket:
-        """Return its storage as a single process has it; each call stands for another process."""
+        """Return the storage as a single process has it. Each call stands for another process."""
         return Bucket(self.address, self.local, cache_s=cache_s, **bounds)
 
     def killed_at(self, work: Work, step: int) -> bool:
-        """Kill a child before request 1 is forwarded, before its response returns, before request 2 is forwarded, and
-        so on.
+        """Run `work` in a child that is killed at `step`. Return False if the work ended before.
+
+        Step 1 is before request 1 is forwarded, step 2 is before its response returns, step 3 is before request 2 is
+        forwarded, and so on.
         """
         child = _CHILDREN.Process(target=_in_child, args=(self.address, str(self.local), work))
         before = len(self.line.requests)
@@ -91,13 +96,16 @@ Place = FolderPlace | BucketPlace
 
 
 def _id_of(child: Any) -> int:
-    """Return a process's ID, which the first request of that process may precede."""
+    """Wait for the process ID of `child` and return it.
+
+    The first request of the child may arrive before its ID is known.
+    """
     while child.pid is None:
         time.sleep(0.001)
     return int(child.pid)
 
 
 def _in_child(address: str, local: str, work: Work) -> None:
-    os.environ.update(CREDENTIALS)  # its environment is that of the process that first forked it
+    os.environ.update(CREDENTIALS)  # The child's environment is that of the process that first forked it.
     work(Bucket(address, local, cache_s=0.0))
     os._exit(0)

@@ -1,4 +1,4 @@
-"""Choose ports for servers that a test starts: below the ephemeral ports, and different in each test process."""
+"""Choose ports for servers that a test starts, below the ephemeral ports and different in each test process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import socket
 
 _FIRST, _EACH = 20_000, 700
-"""Ephemeral ports begin at 32768 (Linux): one that is free now may be a client's a moment later."""
+"""Ephemeral ports begin at 32768 on Linux. A client may take such a port a moment after it was found free."""
 _turn = itertools.count(os.getpid())
 
 
 def free_port() -> int:
-    """Return a port without a listener that no other process of this test run is given."""
+    """Return a port without a listener that no other process of this test run receives."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 16
     for _ in range(_EACH):
         port = _FIRST + worker * _EACH + next(_turn) % _EACH

@@ -23,7 +23,7 @@ from tests.stand_ins.processes import children, runs
 
 
 def programs() -> Path | None:
-    """Return the folder of the programs of the newest PostgreSQL."""
+    """Return the program folder of the newest PostgreSQL, or None if PostgreSQL is not installed."""
     installed = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[4]))
     beside = shutil.which("pg_ctl")
     return installed[-1].parent if installed else Path(beside).parent if beside else None
@@ -33,7 +33,10 @@ NEEDS_POSTGRES = pytest.mark.skipif(programs() is None, reason="PostgreSQL is no
 
 
 class Postgres:
-    """A running server on a free port. Root starts it as the user `nobody`, because it refuses to run as root."""
+    """A running server on a free port.
+
+    If root runs the test, the server runs as the user `nobody`, because PostgreSQL refuses to run as root.
+    """
 
     def __init__(self) -> None:
         folder = programs()
@@ -62,17 +65,18 @@ class Postgres:
         self.url = self.address("postgres")
 
     def address(self, database: str) -> str:
-        """Return the URL of one of its databases for SQLAlchemy."""
+        """Return the SQLAlchemy URL of the database `database`."""
         return f"postgresql+psycopg://emds@127.0.0.1:{self.port}/{database}"
 
     def create(self, database: str, options: LiteralString = "") -> None:
-        """Create an empty database."""
+        """Create the empty database `database`. `options` follow in the SQL statement."""
         with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
             connection.execute(SQL("CREATE DATABASE {} " + options).format(Identifier(database)))
 
     def create_without_encoding(self, database: str) -> None:
-        """Create a database as in a cluster without a locale: its text is bytes to PostgreSQL, and clients receive them
-        as such.
+        """Create `database` as in a cluster without a locale.
+
+        PostgreSQL treats its text as bytes, and clients receive bytes.
         """
         self.create(database, "ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
 
@@ -85,7 +89,10 @@ class Postgres:
 
     @contextmanager
     def standing_still(self) -> Iterator[None]:
-        """Stop the server and its children inside the block: it accepts connections and sends nothing."""
+        """Suspend the server and its children inside the block.
+
+        The server then accepts connections but sends nothing.
+        """
         family = self._signal(signal.SIGSTOP)
         try:
             yield
@@ -95,14 +102,14 @@ class Postgres:
                     os.kill(process, signal.SIGCONT)
 
     def kill(self) -> None:
-        """Send SIGKILL to the server and its children, as if the machine were lost; `start` recovers the server."""
+        """Send SIGKILL to the server and its children, as if the machine had failed. `start` recovers the server."""
         family = self._signal(signal.SIGKILL)
         while any(runs(process) for process in family):
             time.sleep(0.02)
         (self._root / "pg" / "postmaster.pid").unlink()
 
     def _signal(self, number: int) -> tuple[int, ...]:
-        """Send a signal to the server and its children. Return their process IDs."""
+        """Send the signal `number` to the server and its children, and return their process IDs."""
         main = int((self._root / "pg" / "postmaster.pid").read_text().split()[0])
         family = (main, *children(main))
         for process in family:
@@ -111,7 +118,7 @@ class Postgres:
         return family
 
     def empty(self) -> None:
-        """Remove all tables."""
+        """Remove all tables of the database `postgres`."""
         with psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True) as connection:
             connection.execute("DROP SCHEMA public CASCADE")
             connection.execute("CREATE SCHEMA public")

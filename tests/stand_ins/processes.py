@@ -1,4 +1,4 @@
-"""Look up processes of this machine in /proc: whether a process runs, and which children it has."""
+"""Look up in /proc whether a process of this machine runs, and which children it has."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def runs(pid: int) -> bool:
-    """Return whether a process exists and is not a zombie that waits for its parent."""
+    """Return whether the process `pid` exists and is not a zombie that waits for its parent."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -15,7 +15,7 @@ def runs(pid: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """Return the children of a process."""
+    """Return the process IDs of the children of `pid`."""
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
@@ -24,6 +24,6 @@ def children(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> list[int]:
-    """Return every process below a process."""
+    """Return the process IDs of all descendants of `pid`."""
     own = children(pid)
     return own + [below for child in own for below in descendants(child)]

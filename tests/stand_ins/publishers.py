@@ -1,9 +1,9 @@
-"""Serve stand-ins of all publishers over TLS on loopback: their hosts, certificates, keys, limits, redirects, pages.
+"""Serve stand-ins of all publishers over TLS on loopback, with their hosts, certificates, keys, limits and redirects.
 
-Bodies are those of `assets.simulated`. The rest follows each publisher: the key that it needs and its refusal of a
-wrong key, its request limit and the refusal beyond the limit, and the old URLs that redirect. `reach` lets the live
-transport find them: every host resolves to this server. Each host has its own certificate by SNI, under an authority
-created for the test. `break_host` makes a host fail in a documented way.
+`assets.simulated` creates the bodies. Each stand-in requires the key that its publisher requires, and refuses a wrong
+key as the publisher does. The same holds for request limits, refusals beyond a limit, and redirects of old URLs.
+`reach` resolves every host to this server, so that the live transport finds the stand-ins. Each host has its own
+certificate by SNI, issued by an authority created for the test. `break_host` makes a host fail in a documented way.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NOW = "2026-11-20T18:00:00Z"
 
 
 class Clock:
-    """A clock that moves only by `sleep`."""
+    """A clock that only `sleep` moves, in seconds."""
 
     def __init__(self) -> None:
         self._now = 1000.0
@@ -69,12 +69,12 @@ class Clock:
 
 
 Clocks = dict[str, Clock]
-"""By source code."""
+"""The clock of each source, by source code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit of `most` requests in `seconds`; further requests receive `answer`."""
+    """A limit of `most` requests in `seconds`. Further requests receive `answer`."""
 
     most: int
     seconds: float
@@ -86,13 +86,13 @@ def _busy(status: int, words: str, *headers: tuple[str, str]) -> Answer:
 
 
 LIMITS = {
-    # https://github.com/opennem/opennem/issues/474
+    # Source: https://github.com/opennem/opennem/issues/474
     "nemweb.com.au": Limit(60, 60, _busy(403, "403 - Forbidden: Access is denied.")),
-    # Its own words; no Retry-After.
+    # The text is CAISO's own. CAISO does not send Retry-After.
     "oasis.caiso.com": Limit(
         1, 5, _busy(429, "CAISO Acceptable Use Policy Violation. Please retry your request after 5 seconds.")
     ),
-    # https://apiportal.pjm.com: six a minute without membership.
+    # https://apiportal.pjm.com allows six requests per minute without membership.
     "api.pjm.com": Limit(6, 60, Answer(429, b'{"statusCode":429,"message":"Rate limit is exceeded."}', JSON)),
     "web-api.tp.entsoe.eu": Limit(
         400, 60, _busy(429, "Max allowed requests per minute from each unique IP is max up to 400 only")
@@ -105,13 +105,16 @@ REDIRECTS = {
     ("www.ercot.com", "/api/1/services/read/dashboards/systemWidePrices.json"): "system-wide-prices.json",
     ("www.ercot.com", "/api/1/services/read/dashboards/loadForecastVsActual.json"): "system-wide-demand.json",
 }
-"""Old URLs and their targets, as ERCOT's redirect."""
+"""The targets to which ERCOT redirects old URLs."""
 
 Failing = Callable[["Handler"], None]
 
 
 class Publishers:
-    """The server of every host. `tick(source)` is the clock of a publisher's limits, in seconds."""
+    """The server of all hosts.
+
+    `tick(source)` returns the time in seconds by which the limits of a publisher are counted.
+    """
 
     def __init__(self, tick: Callable[[str], float]) -> None:
         self._tick = tick
@@ -121,13 +124,13 @@ class Publishers:
         self._times: dict[str, deque[float]] = defaultdict(deque)
         self._lock = threading.Lock()
         self.requests: dict[str, list[str]] = defaultdict(list)
-        """The paths that were requested from each host."""
+        """The requested paths, by host."""
         self.limited: dict[str, int] = defaultdict(int)
         """The number of requests beyond the limit, by host."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = self._choose
         self._plain = self._bound()
-        """New York's old host responds without TLS."""
+        """A server without TLS, because New York's old host does not use it."""
         self._server = self._bound()
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._threads = [
@@ -138,7 +141,7 @@ class Publishers:
     def _bound(self) -> ThreadingHTTPServer:
         server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"publishers": self}))
         server.daemon_threads, server.block_on_close = True, False
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients that hang up
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # Clients may hang up.
         return server
 
     def _context(self, host: str) -> ssl.SSLContext:
@@ -154,14 +157,14 @@ class Publishers:
         return None
 
     def break_host(self, host: str, failing: Failing) -> None:
-        """Make the host return this response to every request."""
+        """Make `failing` handle every request to `host`."""
         self._failing[host] = failing
 
     def failing(self, host: str) -> Failing | None:
         return self._failing.get(host)
 
     def too_many(self, host: str) -> Answer | None:
-        """Return the host's refusal if its limit is reached, else None. Refused requests do not count."""
+        """Return the refusal of `host` if its request limit is reached, else None. Refused requests do not count."""
         limit = LIMITS.get(host)
         if limit is None:
             return None
@@ -182,7 +185,10 @@ class Publishers:
 
     @contextmanager
     def reach(self, folder: Path) -> Iterator[None]:
-        """Serve inside the block, and resolve every publisher's host to this server; no other host resolves."""
+        """Serve inside the block and resolve every publisher's host to this server.
+
+        No other host resolves. The certificate of the authority is written to `folder`.
+        """
         authority = folder / "authority.pem"
         self._authority.cert_pem.write_to_path(str(authority))
         for thread in self._threads:
@@ -199,7 +205,10 @@ class Publishers:
 
 @contextmanager
 def reached(ports: Mapping[int, int], authority: Path) -> Iterator[None]:
-    """Resolve every publisher's host to ports of loopback inside the block, in this process; no other host resolves."""
+    """Resolve every publisher's host to loopback inside the block, in this process.
+
+    No other host resolves. Connections trust the certificate in the file `authority`.
+    """
     connect = urllib3.connection.connection.create_connection
 
     def connected(address: tuple[str, int], *args: Any, **kwargs: Any) -> Any:
@@ -216,7 +225,7 @@ def reached(ports: Mapping[int, int], authority: Path) -> Iterator[None]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Handles one request to a publisher, chosen by the Host header."""
+    """The handler of a request. The Host header selects the publisher."""
 
     publishers: Publishers
     protocol_version = "HTTP/1.1"
@@ -237,7 +246,7 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET
 
     def reply(self, answer: Answer, length: int | None = None) -> None:
-        """Send a response; `length` overrides its Content-Length."""
+        """Send `answer`. If `length` is given, it overrides the Content-Length and the connection closes."""
         self.send_response(answer.status)
         for name, value in (*answer.headers, ("content-length", str(len(answer.body) if length is None else length))):
             self.send_header(name, value)
@@ -247,7 +256,10 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def refused(self, host: str) -> Answer | None:
-        """Return the publisher's refusal of a request without the right key; None if the key is right or not needed."""
+        """Return the refusal of `host` if the request lacks the right key.
+
+        Return None if the key is right or not needed.
+        """
         query = dict(parse_qsl(urlsplit(self.path).query))
         account = base64.b64encode(f"{KEYS['ISONE_USERNAME']}:{KEYS['ISONE_PASSWORD']}".encode()).decode()
         right: Mapping[str, tuple[bool, Answer]] = {
@@ -278,7 +290,7 @@ class Handler(BaseHTTPRequestHandler):
         return None if good else refusal
 
     def answer(self, host: str) -> Answer:
-        """Return the simulated publisher's response to the received request."""
+        """Return the response of the simulated publisher at `host` to the received request."""
         if host in TOKENS:
             password, member = TOKENS[host]
             known = dict(parse_qsl(self.body)).get("password") == KEYS[password]
@@ -293,7 +305,7 @@ class Handler(BaseHTTPRequestHandler):
         return answer
 
     def log_message(self, format: str, *args: object) -> None:
-        """Write no log."""
+        """Suppress the log."""
 
 
 HOSTS = {host: source.code for source in sources().values() for host in source.hosts} | {
@@ -302,15 +314,15 @@ HOSTS = {host: source.code for source in sources().values() for host in source.h
 }
 """The source code of each host."""
 TOKENS = {B2C: ("ERCOT_PASSWORD", "id_token"), KEYCLOAK: ("ENTSOE_PASSWORD", "access_token")}
-"""Hosts that sell bearer tokens, each with the variable of the password and the field of the response."""
+"""The hosts that issue bearer tokens, each with the variable of the password and the response field of the token."""
 
 
 def answers(status: int, body: bytes = b"", *headers: tuple[str, str]) -> Failing:
-    """Return a host that always gives this response."""
+    """Return a failure that always sends this response."""
     return lambda handler: handler.reply(Answer(status, body, headers))
 
 
 def truncates(handler: Handler) -> None:
-    """Return a host whose responses break off in the middle."""
+    """Send only the first half of the response's body."""
     whole = handler.refused(handler.headers["Host"]) or handler.answer(handler.headers["Host"])
     handler.reply(Answer(whole.status, whole.body[: len(whole.body) // 2], whole.headers), len(whole.body))

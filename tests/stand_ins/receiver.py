@@ -1,4 +1,4 @@
-"""Receive webhooks on loopback: keep them, check them by the official library, and misbehave on demand."""
+"""Receive webhooks on loopback, check them with the official library, and misbehave on demand."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from standardwebhooks import Webhook
 
 @dataclass
 class Receiver:
-    """`answer(number of the try)` gives a status, or "hang", "trickle"; 200 by default."""
+    """A receiver whose `answer` returns, for the number of a try, a status (200 by default), "hang" or "trickle"."""
 
     answer: Callable[[int], Any] = lambda _: 200
     secret: str = ""
     tries: list[tuple[str, bytes]] = field(default_factory=list)
-    """Every received request: webhook-id and body."""
+    """The webhook-id and the body of every received request."""
     taken: list[dict[str, Any]] = field(default_factory=list)
-    """The messages that received a 2xx response, each ID once, in order of arrival."""
+    """The messages that received status 200, each ID once, in order of arrival."""
     seen: set[str] = field(default_factory=set)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -81,7 +81,7 @@ class Receiver:
 
 
 def patient(done: Callable[[], bool], most_s: float = 30.0) -> bool:
-    """Return whether something becomes true within a generous time limit."""
+    """Wait until `done` returns true, for at most `most_s` seconds, and return whether it did."""
     ends = time.monotonic() + most_s
     while time.monotonic() < ends:
         if done():

@@ -1,4 +1,4 @@
-"""Run the shop under gunicorn on a free port, with any number of workers."""
+"""Run the shop, or another application, under gunicorn on a free port with any number of workers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Served:
             "error",
             "--graceful-timeout",
             "10",
-            "--keep-alive",  # as the API has it; of gunicorn's own two seconds a client that signs may take more
+            "--keep-alive",  # The API's value, because signing may take a client more than gunicorn's two seconds.
             "15",
             *(["-c", "python:tests.stand_ins.shop_imported"] if app == SHOP else []),
             *more,
@@ -55,28 +55,28 @@ class Served:
         self.start()
 
     def start(self, **changed: str) -> None:
-        """Start the server, or restart it with changed settings."""
+        """Start the server, or restart it with the changed settings."""
         self._environ |= changed
         self._process = subprocess.Popen(
             self._command, cwd=ROOT, env=self._environ, stdout=subprocess.DEVNULL, start_new_session=True
         )
         self._wait(listening=True)
-        try:  # it listens before its first worker works
+        try:  # gunicorn listens before its first worker can respond.
             urllib.request.urlopen(self.url + "/open/GB", timeout=30).close()
-        except urllib.error.HTTPError as answer:  # another application than the shop: any response will do
+        except urllib.error.HTTPError as answer:  # Of another application, any response suffices.
             answer.close()
 
     def stop(self) -> None:
-        """Stop the server by SIGTERM; it completes open requests."""
+        """Stop the server with SIGTERM, so that it completes open requests."""
         self._process.send_signal(signal.SIGTERM)
         self._process.wait(20)
 
     def kill(self) -> None:
-        """Kill the master and its workers, as a crash would; do nothing if they have ended."""
+        """Kill the master and its workers, as a crash would. Do nothing if they have ended."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait(20)
-        self._wait(listening=False)  # workers, whose parent is gone, hold the socket a little longer
+        self._wait(listening=False)  # Orphaned workers keep the socket open a little longer.
 
     def _wait(self, listening: bool) -> None:
         deadline = time.monotonic() + 30

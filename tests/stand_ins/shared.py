@@ -11,7 +11,10 @@ import pytest
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return the folder that `make` fills in the first process that needs it, under a lock. The folder is read-only."""
+    """Return the folder `name`, which `make` fills under a lock in the first process that needs it.
+
+    Treat the folder as read-only.
+    """
     run = factory.getbasetemp()
     run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
     folder = run / "shared" / name

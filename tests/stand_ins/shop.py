@@ -1,6 +1,7 @@
-"""Serve a small service behind the gate, for tests and benchmarks. The query sets its response.
+"""Serve a small service behind the gate, for tests and benchmarks.
 
-`/v1/latest/GB?rows=0`, `?status=500`, `?raise=1`, `?sleep=0.5`. Served by gunicorn as `tests.stand_ins.shop:served()`.
+The query selects the response, as in `/v1/latest/GB?rows=0`, `?status=500`, `?raise=1` or `?sleep=0.5`. gunicorn serves
+the application as `tests.stand_ins.shop:served()`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from warehouse.store.storage import Folder
 
 
 def shop(gate: Gate) -> Flask:
-    """Return the application over a gate."""
+    """Return the application behind `gate`."""
     app = Flask(__name__)
     settings = gate.settings
     service = Service(settings, Folder(Path(settings.home)), gate, 0.0)
@@ -89,11 +90,14 @@ def _answer(zone: str, entry: Admission | None) -> tuple[Response, int]:
 
 
 _SIZE = 700
-"""With the rest, a brief's length."""
+"""The padding, in characters, that gives a response the length of a brief."""
 
 
 def served() -> Flask:
-    """The application of the environment: settings, SHOP_MODE, SHOP_LEASE, and SHOP_CLOCK (seconds to shift time)."""
+    """Return the application that the environment configures.
+
+    In addition to the settings, it reads SHOP_MODE, SHOP_LEASE, and SHOP_CLOCK (the seconds by which time is shifted).
+    """
     shift = float(os.environ.get("SHOP_CLOCK", "0"))
     clock: Callable[[], float] = time.time if not shift else lambda: time.time() + shift
     settings = Settings.from_environ(os.environ)

@@ -1,4 +1,4 @@
-"""gunicorn's settings for the shop: what it consists of is imported once, before its workers are forked."""
+"""Configure gunicorn to import the modules of the shop once, before it forks its workers."""
 
 from __future__ import annotations
 

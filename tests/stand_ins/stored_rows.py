@@ -1,4 +1,4 @@
-"""Rows out of month files as Arrow tables, month by month and without the service's own reader: the judge of that."""
+"""Read rows from monthly files as Arrow tables, month by month, to verify the service's own reader without using it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from warehouse.store import layout
 from warehouse.store.storage import Storage
 
 Row = tuple[str, str, str, str, str, int]
-"""Zone, metric, fuel, border, tie and start."""
+"""Zone, metric, fuel, border, interconnector and start (Unix seconds)."""
 
 
 def rows_of(readings: Iterable[schema.Row]) -> Rows:
-    """The rows that these readings make up."""
+    """Return `readings` as Rows."""
     rows = Rows()
     for r in readings:
         place = (r.fuel, r.counterparty, r.link, r.published_at, r.basis, r.factors)
@@ -32,7 +32,7 @@ def rows_of(readings: Iterable[schema.Row]) -> Rows:
 
 
 def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:
-    """Every row that is served with its value, and the zones and metrics that cannot be read."""
+    """Return every served row with its value, and each zone and metric with a file that cannot be read."""
     rows: list[tuple[Row, float]] = []
     unreadable = []
     for metric, zone, month in folding.places(storage):
@@ -48,13 +48,16 @@ def served(storage: Storage) -> tuple[list[tuple[Row, float]], list[str]]:
 
 
 def read(storage: Storage, zone: str, metric: str, window: Window) -> pa.Table:
-    """The rows served in a window by `ts`, ascending by ts, fuel, counterparty, link: net and borders both."""
+    """Return the served rows that start in `window`, of the net and of borders.
+
+    They ascend by ts, fuel, counterparty and link.
+    """
     served = (monthfile.month(storage, layout.series(metric, zone, month))[0] for month in months(window))
     return _joined([monthfile.to_table(versions, zone, metric) for versions in served], window)
 
 
 def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int, ranks: Mapping[str, int]) -> pa.Table:
-    """The rows of a window as the warehouse knew them at an instant."""
+    """Return the rows of `window` as the warehouse knew them at `at` (Unix seconds)."""
     parts = []
     for month in months(window):
         then = resolve.known(month_versions.read(storage, Month(metric, zone, month)), at)
@@ -65,12 +68,12 @@ def read_as_of(storage: Storage, zone: str, metric: str, window: Window, at: int
 
 
 def net(table: pa.Table) -> pa.Table:
-    """Only a zone's own rows: no border, no tie."""
+    """Return only the zone's own rows, without those of borders and interconnectors."""
     return table.filter(pc.and_(pc.is_null(table.column("counterparty")), pc.is_null(table.column("link"))))
 
 
 def _joined(parts: Sequence[pa.Table], window: Window) -> pa.Table:
-    """One table of plain string columns: dictionaries differ from file to file."""
+    """Return one table of plain string columns, cut to `window`. Dictionaries differ from file to file."""
     table = pa.concat_tables([part.cast(SCHEMA) for part in parts]) if parts else SCHEMA.empty_table()
     first, last = np.searchsorted(table.column("ts").to_numpy(), [window.start, window.end])
     return table.slice(int(first), int(last - first))

@@ -1,4 +1,7 @@
-"""Set up a selling service, a buyer, and two facilitators and a node over one book, connected by real HTTP."""
+"""Connect a selling service, a buyer, two facilitators and a node by real HTTP.
+
+The facilitators and the node share a book.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ PAY_TO = "0x00000000000000000000000000000000DeaDBeef"
 PATH = "/v1/latest/GB"
 PRICE = 1000
 LIMITS = PaymentLimits(lease=60, confirm=0.3, timeouts=Timeouts(connect=2, verify=2, settle=2, pending=0.01))
-"""Timeouts that a busy machine does not reach. Each facilitator that hangs costs a test this time."""
+"""Time limits in seconds that a busy machine does not reach.
+
+Each facilitator that hangs delays a test by its timeout.
+"""
 HEADER = {1: "X-PAYMENT", 2: "PAYMENT-SIGNATURE"}
 RECEIPT = {1: "X-PAYMENT-RESPONSE", 2: "PAYMENT-RESPONSE"}
 NONCE_USED = "invalid_exact_evm_nonce_already_used"
@@ -45,7 +51,7 @@ NONCE_USED = "invalid_exact_evm_nonce_already_used"
 
 @dataclass
 class Trade:
-    """A service that sells, two facilitators over one book, a node, and a buyer with ten cents."""
+    """A selling service, two facilitators over a shared book, a node, and a buyer with ten cents."""
 
     gate: Gate
     http: FlaskClient
@@ -55,9 +61,9 @@ class Trade:
     node: BookNode
     shift: list[float]
     answered: set[str] = field(default_factory=set)
-    """Nonces of payments whose response came with a receipt."""
+    """The nonces of payments for which a response with a receipt arrived."""
     trusted: int = 0
-    """The number of responses that a test expects without money, after a false claim while the node is unavailable."""
+    """The number of unpaid responses that a test expects after a false claim while the node is unavailable."""
 
     def offer(self, version: int = 2, path: str = PATH) -> dict[str, Any]:
         answer = self.http.get(path)
@@ -71,7 +77,7 @@ class Trade:
         return document
 
     def payment(self, version: int = 2, **other: Any) -> str:
-        """Return a valid payment, with parts of its authorization replaced."""
+        """Return a valid payment. `other` replaces parts of its authorization."""
         offer = self.offer(version)
         signed = buyer.authorization(offer, **other)
         return buyer.header(buyer.pay_v1(offer, signed) if version == 1 else buyer.pay_v2(offer, signed))
@@ -87,7 +93,7 @@ class Trade:
         return self.book.balances.get(PAY_TO.lower(), 0)
 
     def row(self, payment: str) -> LedgerEntry:
-        """Return the ledger's row of a payment."""
+        """Return the ledger entry of `payment`."""
         entry = self.ledger.find(self.gate.x402._terms(decode(payment), Call(PATH, "latest", "")))
         assert entry
         return entry
@@ -97,11 +103,11 @@ class Trade:
         return Ledger(self.gate.database)
 
     def settle_outside(self, payment: str, tx: str = "0x" + "ee" * 32) -> None:
-        """Settle the authorization outside the service."""
+        """Settle the authorization of `payment` in the transaction `tx`, outside the service."""
         self.book.move(json.loads(base64.b64decode(payment))["payload"]["authorization"], tx)
 
     def restart(self, limits: PaymentLimits = LIMITS, **changes: Any) -> None:
-        """Start a new worker with fresh circuit breakers and changed settings."""
+        """Start a new worker with fresh circuit breakers. `changes` replace settings."""
         self.gate.settings = replace(self.gate.settings, **changes)
         clock = self.clock
         self.gate.x402 = X402ResourceServer(self.gate.settings, self.ledger, True, clock, limits)
@@ -114,19 +120,19 @@ class Trade:
         return time.time() + self.shift[0]
 
     def reconcile(self) -> SimpleNamespace:
-        """Return the report of `emds reconcile`."""
+        """Read the transfers as `emds reconcile` does and return the report."""
         from api.access.x402.chain import Chain
 
         reconciler = Reconciler(self.ledger, Chain(self.node.url), self.clock)
         return SimpleNamespace(**reconciler.read_transfers(PAY_TO))
 
     def close_the_books(self) -> None:
-        """Check what holds after every test: each charge has a response or a credit, and no payment is charged twice.
+        """Check that each charge has a response or a credit, and that no payment was charged twice.
 
-        Only `trusted` responses, the number that the test states, were given without money.
+        This holds after every test. The number of unpaid responses is exactly `trusted`.
         """
         self.node.down = self.node.logs_hidden = False
-        self.shift[0] += LIMITS.lease + 1  # every process that had claimed a payment is dead by now
+        self.shift[0] += LIMITS.lease + 1  # The leases of all processes that claimed a payment have expired.
         ledger = self.ledger
         ledger.expire(int(self.clock()), LIMITS.lease, LIMITS.replay)
         self.reconcile()
@@ -145,7 +151,7 @@ class Trade:
 
 @contextmanager
 def open_trade(folder: Path) -> Iterator[Trade]:
-    """Open a trade that keeps its accounts in a folder."""
+    """Yield a trade whose accounts database is in `folder`. Check the books and close the servers afterwards."""
     book = Book({BUYER.lower(): 100_000})
     a, b, node = Facilitator(book), Facilitator(book), BookNode(book)
     settings = Settings(
@@ -171,13 +177,13 @@ def open_trade(folder: Path) -> Iterator[Trade]:
 
 
 def receipt(answer: TestResponse, version: int = 2) -> dict[str, Any]:
-    """Return the receipt of a paid response."""
+    """Return the receipt of the paid response `answer`."""
     document: dict[str, Any] = json.loads(base64.b64decode(answer.headers[RECEIPT[version]]))
     return document
 
 
 def reason(answer: TestResponse) -> str:
-    """Return why a 402 or 400 refused the payment; both versions must give the same reason."""
+    """Return the reason why a 402 or 400 response refused the payment. Both versions must give the same reason."""
     if answer.status_code == 402:
         assert json.loads(base64.b64decode(answer.headers["PAYMENT-REQUIRED"]))["error"] == answer.json["error"]
         assert answer.json["accepts"]
@@ -186,7 +192,7 @@ def reason(answer: TestResponse) -> str:
 
 
 def at_once(calls: list[Callable[[], TestResponse]]) -> list[TestResponse]:
-    """Return the responses to calls that run at the same time."""
+    """Run `calls` at the same time and return their responses."""
     answers: list[TestResponse] = []
     start = threading.Barrier(len(calls))
 

@@ -1,4 +1,4 @@
-"""Run nginx in a child process with the repository's own configuration, on a free port of loopback."""
+"""Run nginx in a child process with the configuration of this repository, on a free port of loopback."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NAME = "nginx"
 
 
 def program() -> str | None:
-    """Return where nginx is installed, or None."""
+    """Return the path of nginx, or None if it is not installed."""
     return shutil.which(_NAME, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
 
 
 def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "") -> str:
-    """Return the repository's configuration for these locations; nginx's own variables stay."""
+    """Return the configuration of this repository for these locations. Variables of nginx stay unchanged."""
     values = {
         "EMDS_LISTEN": listen,
         "EMDS_API": api,
@@ -42,10 +42,10 @@ def configured(listen: str, api: str, public: Path, scratch: Path, data: str = "
 def web_server(
     api: str, public: Path, scratch: Path, data: str = "", log: str = "", rate: tuple[int, int] = (100, 400)
 ) -> Iterator[str]:
-    """Yield the URL of nginx. `log` contains nginx's variables; each call writes them in a line of `scratch/calls.log`.
+    """Yield the URL of nginx. Raise RuntimeError if nginx does not start.
 
-    `rate` contains the calls per second of one client and the burst beyond; the default is the configuration's own.
-    Raise RuntimeError if nginx does not start.
+    `log` contains variables of nginx, which each call writes as a line of `scratch/calls.log`. `rate` contains the
+    calls per second of one client and the additional burst. The default rate is that of the configuration.
     """
     found = program()
     if found is None:
@@ -61,7 +61,7 @@ def web_server(
     if log:
         text = text.replace("access_log off;", f"log_format calls '{log}';\n    access_log {scratch}/calls.log calls;")
     conf.write_text(text)
-    # Root's workers become `nobody`, who may not read a test's folder.
+    # If root starts nginx, its workers run as `nobody`, which may not read a test's folder.
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     process = subprocess.Popen(
         [found, "-e", "stderr", "-c", str(conf), "-p", str(scratch), *user],
