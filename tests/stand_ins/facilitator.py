@@ -62,7 +62,7 @@ class Facilitator:
         self._gone.wait(seconds)
 
     def answer(self, verb: str, body: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
-        """Return the status and the document of the response to `verb`. It is None if the response is not JSON.
+        """Return the status of the response to `verb` and its document, which is None if it is not JSON.
 
         Raise ConnectionAbortedError if the fault sends no response.
         """
