@@ -1,11 +1,12 @@
-"""Recomputes the estimates of carbon intensity from the mix rows of a warehouse, and reports differences.
+"""Recompute the carbon intensity estimates of a warehouse from its mix rows, and report differences.
 
     python tests/independent/carbon.py EMDS_HOME [MOST]
 
-Uses pandas and nothing of this project: docs/carbon.md is written down here again. Coal-derived gas and peat are inside
-other fuels in the rows, so that an estimate of a zone that has them cannot be found from rows: such a zone is named in
-INSIDE and left out, and `of_response` computes it from a response of ENTSO-E (A75). Exit 0: every estimate is equal to
-the cent of a gram; 1: not.
+The script implements docs/carbon.md a second time with pandas and without code of this project. MOST limits the number
+of estimates. The rows contain coal-derived gas and peat inside other fuels, so an estimate that includes them cannot be
+recomputed from rows. The script skips zones with these fuels, which INSIDE lists. For such a zone, `of_response`
+computes the estimates from a response of ENTSO-E (A75). The exit code is 0 if every estimate agrees to a hundredth of a
+gram, otherwise 1.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ BOUNDS = {"waste": (0.0, 1320.0), "other": (0.0, 946.0)}
 NARROW = {"BE", "NL", "ES", "SE-1", "SE-2", "SE-3", "SE-4"}
 NOT_COUNTED = {"pumped_storage", "battery", "solar_rooftop"}
 INSIDE: set[str] = set()
-"""Zones whose publisher states coal-derived gas or peat; none of the simulated ones."""
+"""The zones whose publisher reports coal-derived gas or peat. No simulated zone is among them."""
 
 
 def rows(home: Path, metric: str, zone: str) -> pd.DataFrame:
-    """The served rows of a zone's metric."""
+    """Return the served rows of `metric` in `zone`."""
     names = sorted((home / "series" / f"metric={metric}" / f"zone={zone}").glob("*.parquet"))
     return pd.concat([pd.read_parquet(name, partitioning=None) for name in names], ignore_index=True)
 
 
 def factor(zone: str, fuel: str) -> tuple[float, float, float]:
-    """Value, low and high in g/kWh."""
+    """Return the factor of `fuel` as value, low and high in g/kWh."""
     value = 300.0 if (zone, fuel) == ("GB", "other") else GRAMS[fuel]
     low, high = (200.0, 650.0) if fuel == "other" and zone in NARROW else BOUNDS.get(fuel, (value, value))
     return value, low, high
@@ -64,13 +65,16 @@ TYPES = {
     "wind_offshore": ("B18",),
     "wind_onshore": ("B19",),
 }
-"""The codes of A75 by fuel; storage is not counted."""
+"""The A75 codes of each fuel. Storage is not counted."""
 OWN = {"B03": (1400.0, 420.0, 2460.0), "B08": (1060.0, 950.0, 1150.0)}
-"""Coal-derived gas and peat."""
+"""The factors of coal-derived gas (B03) and peat (B08), each as value, low and high in g/kWh."""
 
 
 def of_response(body: bytes, zone: str) -> dict[int, tuple[float, float, float] | None]:
-    """Value, low and high of each interval of a response in which every series has every interval; None if refused."""
+    """Return value, low and high in g/kWh by start of the interval, or None for a refused interval.
+
+    Every series of the response must contain every interval.
+    """
     powers: dict[int, dict[str, float]] = {}
     for part in ElementTree.fromstring(body).iterfind("{*}TimeSeries"):
         kind = str(part.findtext("{*}MktPSRType/{*}psrType"))
@@ -98,7 +102,7 @@ def of_response(body: bytes, zone: str) -> dict[int, tuple[float, float, float] 
 
 
 def differences(home: Path, most: int) -> Iterator[tuple[int, str]]:
-    """How many estimates were recomputed so far, and what differs; an empty text for an equal one."""
+    """Yield, for each estimate, the number of estimates so far and the difference, or "" if they are equal."""
     count = 0
     for zone in sorted(folder.name[5:] for folder in (home / "series" / "metric=carbon_estimate").iterdir()):
         mix = rows(home, "mix", zone)
@@ -121,7 +125,7 @@ def differences(home: Path, most: int) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    """Print each difference, and how many estimates were compared."""
+    """Print the differences and the number of compared estimates, and return the exit code."""
     home, most = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 10**9
     count, wrong = 0, 0
     for number, text in differences(home, most):

@@ -1,10 +1,10 @@
-"""Recompute every zone's brief from the rows that the API itself serves, and report where a published digit differs.
+"""Recompute the briefs of all zones from the rows that the API serves, and report every digit that differs.
 
     python tests/independent/recompute.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses only the standard library and nothing of this project: it implements docs/brief.md a second time, in exact
-fractions, with the sentences in words.py beside it. Takes some 180 responses of a key's daily quota for all zones. Exit
-0: everything equal; 1: not.
+The script implements docs/brief.md a second time, in exact fractions and with the sentences in words.py. It uses only
+the standard library and no code of this project. All zones take about 180 requests of a key's daily quota. The exit
+code is 0 if everything is equal, otherwise 1.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ PATHS = {
     "carbon": "carbon",
 }
 Get = Callable[..., Any]
-"""`service.get` or `service.rows_of`, with address and key."""
+"""`service.get` or `service.rows_of`, with the URL and the key already given."""
 
 
 class Row(NamedTuple):
-    """One row of a series; `value` exactly as the decimal in the JSON."""
+    """A row of a series. `value` is exactly the decimal in the JSON."""
 
     ts: int
     value: Fraction
@@ -62,7 +62,7 @@ def standing(rows: list[Row]) -> list[Row]:
 
 
 def number(exact: Fraction) -> Fraction:
-    """An exact number as JSON publishes it: the nearest double, by its shortest decimal."""
+    """Return `exact` as JSON publishes it, which is the shortest decimal of the nearest double."""
     return Fraction(repr(float(exact)))
 
 
@@ -73,7 +73,10 @@ def half_up(exact: Fraction, decimals: int) -> Fraction:
 
 
 def quantile(pairs: list[tuple[Fraction, int]], tenths: int) -> Fraction:
-    """Inverse of the weighted distribution; the mean of two where the cut falls exactly between. `pairs` ascend."""
+    """Return the inverse of the weighted distribution of ascending `pairs` at `tenths`.
+
+    If the cut falls exactly between two values, return their mean. Raise ValueError if there are no pairs.
+    """
     target, reached = sum(w for _, w in pairs) * tenths, 0
     for place, (value, weight) in enumerate(pairs):
         reached += weight * 10
@@ -105,12 +108,12 @@ def too_little(pairs: list[tuple[Fraction, int]], window: int) -> str:
 
 
 def percentage(part: Fraction, base: Fraction, floor: Fraction, name: str, block: dict[str, Any], reason: str) -> None:
-    """Puts a percentage into a block, or null and why."""
+    """Add a percentage to `block` as `name`, or null and the reason."""
     if base < floor:
         block[name], block[f"{name}_reason"] = None, f"{reason}_{'not_positive' if base <= 0 else 'near_zero'}"
         return
     exact, decimals = 100 * part / base, 1
-    if exact and not half_up(exact, 1):  # too small for a decimal: its first digit
+    if exact and not half_up(exact, 1):  # A value that is too small for one decimal keeps its first digit.
         while abs(exact) * 10**decimals < 1:
             decimals += 1
     block[name] = half_up(exact, decimals)
@@ -129,7 +132,7 @@ def band(x: Fraction, pairs: list[tuple[Fraction, int]], threshold: Fraction) ->
 
 
 def context(window: list[Row], now: Row, tz: ZoneInfo) -> tuple[dict[str, Any] | str, Fraction]:
-    """The block, or why there is none; and what counts as no change."""
+    """Return the block, or the reason why it is omitted, and the largest change that counts as flat."""
     pairs = sorted((r.value, min(r.end, now.ts) - r.ts) for r in window)
     reason = too_little(pairs, WINDOW)
     if reason:
@@ -186,7 +189,10 @@ def trend(rows: list[Row], now: Row, threshold: Fraction) -> dict[str, Any] | st
 
 
 def check_metric(rows_of: Get, brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
-    """What one metric of a brief says otherwise than its rows. Notes in `ties` whether many rows equal the value."""
+    """Return the differences between a metric of `brief` and its rows.
+
+    Record in `ties` whether many rows equal the value.
+    """
     zone, as_of = brief["zone"], brief["as_of"]
     stated = brief["current"].get(metric)
     if f"{metric}_omitted" in brief:
@@ -228,7 +234,7 @@ def format_value(value: Any) -> str:
 
 
 def check_mix(rows_of: Get, brief: dict[str, Any]) -> list[str]:
-    """The mix is that of the newest interval that has begun."""
+    """Check that the mix is that of the newest interval that has started."""
     if not brief["generation_mix"]:
         return []
     ts, as_of = brief["generation_mix_ts"], brief["as_of"]
@@ -255,7 +261,10 @@ def texts_in(node: Any) -> list[str]:
 
 
 def check_summary(brief: dict[str, Any]) -> list[str]:
-    """Check that the JSON contains every number of the summary: as a number, or as a word of a time or name."""
+    """Check that the summary equals its parts, and that the rest of the JSON contains every number of the summary.
+
+    Such a number may also be a word of a time or a name.
+    """
     summary = brief["summary"]
     others = {name: part for name, part in brief.items() if name not in ("summary", "summary_parts")}
     kept = sorted(texts_in({k: v for k, v in others.items() if k != "coverage_note"}), key=len, reverse=True)
@@ -271,7 +280,10 @@ def check_summary(brief: dict[str, Any]) -> list[str]:
 
 
 def check_words(brief: dict[str, Any], tz: ZoneInfo, ties: dict[str, bool]) -> list[str]:
-    """The sentences about each metric and the headline, written anew; at most three values in the latter."""
+    """Compare the sentences about each metric and the headline with those of words.py.
+
+    The headline must contain at most three values.
+    """
     spoken = [m for m in brief["current"] if m != "carbon" or "carbon_intensity" not in brief["current"]]
     computed = {m: words.part(brief, m, tz, ties.get(m, False)) for m in spoken}
     wrong = differences("words", {m: brief["summary_parts"].get(m) for m in computed}, computed)
@@ -283,7 +295,7 @@ def check_words(brief: dict[str, Any], tz: ZoneInfo, ties: dict[str, bool]) -> l
 
 
 def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
-    """The latest values of the same publication are the brief's current ones."""
+    """Check that the latest values of the same publication are the current values of the brief."""
     if latest["updated"] != brief["as_of"]:
         return []
     published, current = ({m: v["value"] for m, v in part.items()} for part in (latest["metrics"], brief["current"]))
@@ -297,7 +309,7 @@ def check_latest(brief: dict[str, Any], latest: dict[str, Any]) -> list[str]:
 
 
 def main(argv: list[str]) -> int:
-    """Check the zones named, or all; print one line per zone."""
+    """Check the named zones, or all, print a line per zone and return the exit code."""
     get, rows_of = (partial(ask, argv[0], argv[1]) for ask in (service.get, service.rows_of))
     zones = {zone["id"]: ZoneInfo(zone["tz"]) for zone in get("/v1/zones")["zones"]}
     failed = checked = 0

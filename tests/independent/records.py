@@ -1,6 +1,8 @@
-"""Recompute a zone's price records from the rows that the service serves, and compare. Shares no code with it.
+"""Recompute a zone's price records from the rows that the service serves, and report differences.
 
-Usage: records.py URL KEY ZONE [FIRST DAY]. Exit code 1 where a record differs.
+    python tests/independent/records.py URL KEY ZONE [FIRST_DAY]
+
+The script shares no code with the service. The exit code is 1 if a record differs, otherwise 0.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ Row = dict[str, Any]
 
 
 def expected(rows: list[Row], tz: str) -> dict[str, dict[str, Any]]:
-    """The records by period of rows that ascend."""
+    """Return the records of ascending `rows` for all time and for each year in `tz`."""
     periods: dict[str, list[Row]] = {"all": rows}
     for row in rows:
         periods.setdefault(str(datetime.fromtimestamp(row["ts"], ZoneInfo(tz)).year), []).append(row)
@@ -46,7 +48,7 @@ def _point(row: Row) -> dict[str, Any]:
 
 
 def differences(get: Get, zone: str, start: str) -> list[str]:
-    """A line for each record that differs; `start`: the first day of history."""
+    """Return a line for each record that differs. `start` is the first day of history."""
     tz = next(each["tz"] for each in get("/v1/zones")["zones"] if each["id"] == zone)
     answer = get(f"/v1/records/{zone}?metric=price")
     until = answer["all_time"]["until"]
@@ -69,7 +71,7 @@ def differences(get: Get, zone: str, start: str) -> list[str]:
 
 
 def main(url: str, key: str, zone: str, start: str = "2015") -> int:
-    """Query a running service and print what differs."""
+    """Query a running service, print the differences and return the exit code."""
 
     def get(path: str) -> dict[str, Any]:
         request = urllib.request.Request(f"{url}{path}", headers={"Authorization": f"Bearer {key}"})

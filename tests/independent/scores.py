@@ -1,9 +1,9 @@
-"""Recompute the scores of forecasts from the Parquet files of a warehouse, and report where a value differs.
+"""Recompute the scores of forecasts from the Parquet files of a warehouse, and report differences.
 
     python tests/independent/scores.py EMDS_HOME
 
-Uses pandas and nothing of this project: it implements docs/publishers.md a second time, in exact fractions. Exit 0:
-every value is equal to the last digit; 1: not.
+The script implements docs/publishers.md a second time, in exact fractions. It uses pandas and no code of this project.
+The exit code is 0 if every value is equal to the last digit, otherwise 1.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ CLOCKS = {
 
 
 def rows(home: Path, metric: str, zone: str, *roots: str) -> pd.DataFrame:
-    """The rows of a zone's metric in the files below some folders."""
+    """Return the rows of `metric` in `zone` from the files below the folders `roots`."""
     names = [path for root in roots for path in (home / root / f"metric={metric}" / f"zone={zone}").glob("*.parquet")]
     return pd.concat([pd.read_parquet(name, partitioning=None) for name in names], ignore_index=True)
 
 
 def readings(table: pd.DataFrame) -> dict[int, tuple[int, Fraction]]:
-    """Start -> seconds and value of the net rows."""
+    """Return the length in seconds and the value of each net row, by start."""
     net = table[table["counterparty"].isna() & table["link"].isna()]
     return {
         int(ts): (SECONDS[str(resolution)], Fraction(repr(value)))
@@ -54,7 +54,7 @@ def readings(table: pd.DataFrame) -> dict[int, tuple[int, Fraction]]:
 
 
 def mean(known: dict[int, tuple[int, Fraction]], start: int, step: int) -> Fraction | None:
-    """Over an interval that readings fill whole, by walking from one to the next."""
+    """Return the mean of an interval by walking from value to value, or None if they do not fill it completely."""
     at, area = start, Fraction(0)
     while at < start + step:
         if at not in known or at + known[at][0] > start + step:
@@ -66,7 +66,7 @@ def mean(known: dict[int, tuple[int, Fraction]], start: int, step: int) -> Fract
 
 
 def naive_start(ts: int, published: int, tz: ZoneInfo) -> int | None:
-    """The same time of the day before that of publication; None where the clocks skip it."""
+    """Return the same local time on the day before publication, in Unix seconds, or None if the clocks skip it."""
     clock, day = datetime.fromtimestamp(ts, tz), datetime.fromtimestamp(published, tz).date() - timedelta(days=1)
     naive = datetime(day.year, day.month, day.day, clock.hour, clock.minute, tzinfo=tz)
     at = int(naive.timestamp())
@@ -75,7 +75,7 @@ def naive_start(ts: int, published: int, tz: ZoneInfo) -> int | None:
 
 
 def scores(entry: dict[str, Any], home: Path) -> Iterator[dict[str, Any]]:
-    """Return the scores of each lead of an entry."""
+    """Yield the scores of each lead of an entry."""
     metric, zone, tz = entry["metric"], entry["zone"], ZoneInfo(CLOCKS[entry["zone"]])
     table = rows(home, f"{metric}_forecast", zone, "series", "history")
     table = table[
@@ -128,7 +128,10 @@ WIND_AND_SOLAR = ("wind", "wind_onshore", "wind_offshore", "solar")
 
 
 def share(parts: dict[str, dict[int, tuple[int, Fraction]]], zone: str, start: int, step: int) -> Fraction | None:
-    """Wind and solar in percent of demand over an interval that all rows fill whole, to four decimals."""
+    """Return wind and solar as a percentage of demand, to four decimals.
+
+    Return None if the rows do not fill the interval completely.
+    """
     came = {name: mean(known, start, step) for name, known in parts.items()}
     if None in came.values():
         return None
@@ -137,7 +140,7 @@ def share(parts: dict[str, dict[int, tuple[int, Fraction]]], zone: str, start: i
 
 
 def errors_of_share(entry: dict[str, Any], home: Path) -> list[float | None]:
-    """The mean absolute error of the share of wind and solar 1, 2, ... 48 hours ahead."""
+    """Return the mean absolute errors of the share of wind and solar 1 to 48 hours ahead."""
     zone, span = entry["zone"], range(entry["start"], entry["end"])
     tables, actual = {}, {}
     for metric in ("mix", "demand"):
@@ -165,7 +168,7 @@ def errors_of_share(entry: dict[str, Any], home: Path) -> list[float | None]:
 
 
 def installed(home: Path, zone: str, fuel: str, end: int) -> Fraction | None:
-    """Installed MW of a fuel in the newest year that began before an instant; None if none is published."""
+    """Return the installed MW of `fuel` in the newest year that began before `end`, or None if none is published."""
     if not (home / "series" / "metric=capacity" / f"zone={zone}").exists():
         return None
     table = rows(home, "capacity", zone, "series")
@@ -174,12 +177,12 @@ def installed(home: Path, zone: str, fuel: str, end: int) -> Fraction | None:
 
 
 def rounded(figure: Any) -> Any:
-    """To four decimals; whole numbers and None as they are."""
+    """Return `figure` rounded to four decimals, and whole numbers and None unchanged."""
     return figure if figure is None or isinstance(figure, int) else float(round(figure, 4))
 
 
 def differences(home: Path) -> tuple[list[str], int]:
-    """Return where the published document differs, and how many values it states."""
+    """Return the differences of the published document, and the number of values in it."""
     document = json.loads((home / "published" / "publishers.json").read_text())
     entries, wrong, figures = document["scores"], [], 0
     for entry in document["shares"]:
@@ -200,7 +203,7 @@ def differences(home: Path) -> tuple[list[str], int]:
 
 
 def main() -> int:
-    """Compare every value and return the exit code."""
+    """Compare every value, print the differences and return the exit code."""
     wrong, figures = differences(Path(sys.argv[1]))
     sys.stdout.writelines(f"{line}\n" for line in wrong)
     sys.stdout.write(f"{figures} figures, {len(wrong)} leads differ\n")

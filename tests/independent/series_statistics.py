@@ -1,10 +1,10 @@
-"""Recompute every series' statistics from the rows that the API itself serves, and report where a value differs.
+"""Recompute the statistics of every series from the rows that the API serves, and report differences.
 
     python tests/independent/series_statistics.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses only the standard library and nothing of this project: it implements docs/statistics.md a second time, second by
-second of covered time in whole numbers. Takes some ten responses of a key's daily quota for each zone. Exit 0:
-everything equal; 1: not.
+The script implements docs/statistics.md a second time and weights values by whole seconds of covered time. It uses only
+the standard library and no code of this project. A zone takes about ten requests of a key's daily quota. The exit code
+is 0 if everything is equal, otherwise 1.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ WINDOW = 3 * 24 * HOUR - 1000
 PATHS = ("price", "demand", "interchange", "carbon-intensity", "generation")
 ABOVE, BELOW = 40, 0
 TOLERANCE = Fraction(1, 10**6)
-"""Values are published with six decimals."""
+"""The largest accepted difference, because values are published with six decimals."""
 
 
 class Part(NamedTuple):
-    """What one row adds to the window: a value during `[begin, until)`."""
+    """The part of the window that a row covers, with its value during `[begin, until)`."""
 
     ts: int
     begin: int
@@ -42,7 +42,7 @@ def parts_of(rows: list[dict[str, Any]], end: int) -> list[Part]:
 
 
 def quantile(parts: list[Part], tenths: int) -> Fraction:
-    """Return the least value such that at least the given tenths of the covered time are at or below it."""
+    """Return the least value such that at least `tenths` tenths of the covered time are at or below it."""
     covered = sum(part.until - part.begin for part in parts)
     at_or_below = 0
     for part in sorted(parts, key=lambda part: part.value):
@@ -53,7 +53,7 @@ def quantile(parts: list[Part], tenths: int) -> Fraction:
 
 
 def beyond(parts: list[Part], threshold: int, is_beyond: Callable[[Fraction], bool]) -> dict[str, Any]:
-    """Hours, rows and runs beyond a threshold."""
+    """Return the hours, rows and runs beyond `threshold`."""
     found = [part for part in parts if is_beyond(part.value)]
     runs: list[list[int]] = []
     for part in found:
@@ -94,7 +94,7 @@ def statistics(parts: list[Part], start: int, end: int) -> dict[str, Any]:
 
 
 def differences(published: Any, computed: Any, name: str = "") -> list[str]:
-    """What differs, member by member; numbers by more than they are rounded."""
+    """Return a line for each field that differs. Numbers may differ by TOLERANCE."""
     if isinstance(computed, dict) and isinstance(published, dict):
         names = sorted({*published, *computed})
         return [line for n in names for line in differences(published.get(n), computed.get(n), f"{name}.{n}")]
@@ -106,7 +106,7 @@ def differences(published: Any, computed: Any, name: str = "") -> list[str]:
 
 
 def compared(base: str, key: str, path: str, start: int, end: int) -> list[str] | None:
-    """What the statistics of one path say otherwise than its rows; None where it has neither."""
+    """Return the differences between the statistics of a path and its rows, or None if the path has neither."""
     answer = get(base, key, path, start=start, end=end, stats="true", above=ABOVE, below=BELOW)
     if answer is None:
         return None
@@ -120,7 +120,7 @@ def compared(base: str, key: str, path: str, start: int, end: int) -> list[str] 
 
 
 def main() -> int:
-    """Compares zone by zone; the exit code."""
+    """Compare the named zones, or all, print the differences and return the exit code."""
     base, key, *zones = sys.argv[1:]
     zones = zones or [zone["id"] for zone in get(base, key, "/v1/zones")["zones"]]
     end = get(base, key, "/v1/demand/GB", stats="true")["end"] - 700

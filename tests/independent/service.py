@@ -1,4 +1,4 @@
-"""Call the service over HTTP for scripts that recompute its values, with only the standard library."""
+"""Call the service over HTTP, with only the standard library, for scripts that recompute its values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from fractions import Fraction
 from typing import Any
 
 PATIENCE = 10
-"""Maximum wait, in seconds, that a per-second rate limit may request; a longer wait means that the daily quota is used
-up.
+"""The longest wait, in seconds, that a per-second rate limit may request.
+
+A longer wait means that the daily quota is exceeded.
 """
 SECONDS = {"5m": 300, "15m": 900, "30m": 1800, "1h": 3600, "1d": 86400}
 
 
 def get(base: str, key: str, path: str, **query: object) -> Any:
-    """The decoded body, numbers with a point as fractions; None for 404 and 503."""
+    """Return the decoded body, with decimal numbers as fractions, or None for status 404 or 503.
+
+    If a per-second rate limit requests it, wait and try again. Raise HTTPError for any other status.
+    """
     url = f"{base.rstrip('/')}{path}" + (f"?{urllib.parse.urlencode(query)}" if query else "")
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}", "Accept": "application/json"})
     try:
@@ -34,7 +38,7 @@ def get(base: str, key: str, path: str, **query: object) -> Any:
 
 
 def rows_of(base: str, key: str, path: str, start: int, end: int, **query: object) -> list[dict[str, Any]]:
-    """Return all rows of a window, page after page; an empty result if the series does not exist."""
+    """Return all rows of a window, page by page, or an empty list if the series does not exist."""
     rows: list[dict[str, Any]] = []
     while True:
         page = get(base, key, path, start=start, end=end, limit=5000, **query)

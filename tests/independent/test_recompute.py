@@ -1,4 +1,7 @@
-"""The brief against a second implementation that knows only HTTP: gunicorn over a rough warehouse of all 25 zones."""
+"""Compare the API with second implementations that use only HTTP.
+
+gunicorn serves a rough warehouse of all 25 zones.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ SOURCE = declared.source(
 
 
 def rough(random, count):
-    """Return values with plateaus, zeros, negatives and gaps, over a daily cycle."""
+    """Return `count` values with plateaus, zeros, negative values and gaps."""
     values = np.round(
         random.normal(5, 40, count).cumsum() % 300 - 80 + random.normal(0, 5, count), int(random.integers(0, 6))
     )
@@ -71,7 +74,7 @@ def fold(storage, random, zone, metric, product, resolution, days, **key):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Return a warehouse of zones with different resolutions, gaps and lengths; a few metrics are too short to rank."""
+    """Return a warehouse of zones with different resolutions, gaps and lengths. Some metrics are too short to rank."""
     folder = tmp_path_factory.mktemp("rough")
     random, storage = np.random.default_rng(20261105), Folder(folder)
     for zone, stated in ZONES.items():
@@ -99,7 +102,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(home):
-    """Address of a gunicorn over that warehouse."""
+    """Yield the URL of a gunicorn that serves the warehouse."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     environ = {"EMDS_HOME": str(home), "EMDS_NOW": STAMP, "EMDS_KEY_CALLS_PER_SECOND": "0", "EMDS_BASE_URL": base}
@@ -109,7 +112,7 @@ def address(home):
 
 @pytest.fixture
 def server(address, request):
-    """Return the URL, and a key for each test, because a key has only one day's calls."""
+    """Return the URL and a new key for each test, because the daily quota of a key does not suffice for all."""
     name = request.node.name.replace("[", ".").removesuffix("]")
     body = json.dumps({"email": f"{name}@example.org"}).encode()
     signup = urllib.request.Request(f"{address}/v1/keys/signup", body, {"Content-Type": "application/json"})
@@ -161,7 +164,7 @@ def test_statistics_equal_a_second_implementation(server):
 
 
 def test_the_statistics_script_sees_what_differs(monkeypatch):
-    """The rows are hours of 5, 7 and 7, a gap, and half an hour of 50."""
+    """Compare the statistics of hours of 5, 7 and 7, a gap, and half an hour of 50."""
     monkeypatch.syspath_prepend(Path(__file__).parent)
     script = importlib.import_module("series_statistics")
     steps = ((0, 5), (3600, 7), (7200, 7), (14400, 50))

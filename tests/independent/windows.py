@@ -1,10 +1,10 @@
-"""Recompute every zone's windows from the prices that the API itself serves, and report where a value differs.
+"""Recompute the windows of all zones from the rows that the API serves, and report differences.
 
     python tests/independent/windows.py http://127.0.0.1:8000 emds_yourkey [ZONE ...]
 
-Uses only the standard library and nothing of this project: it implements docs/windows.md a second time, in exact
-fractions and by brute force. Takes some 28 responses of a key's daily quota for each zone. Exit 0: everything equal; 1:
-not.
+The script implements docs/windows.md a second time, in exact fractions and by brute force. It uses only the standard
+library and no code of this project. A zone takes up to 28 requests of a key's daily quota, or 37 if it has a share of
+wind and solar. The exit code is 0 if everything is equal, otherwise 1.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ AHEAD = 4 * 24 * HOUR
 
 
 def horizon(rows: list[dict[str, Any]], start: int, until: int) -> list[tuple[int, int, Fraction]]:
-    """Known intervals `(start, end, value)` from `start` to `until`, cut at the first gap."""
+    """Return the known intervals `(start, end, value)` from `start` to `until`, up to the first gap."""
     known: list[tuple[int, int, Fraction]] = []
     for row in rows:
         begin, end = row["ts"], row["ts"] + SECONDS[row["resolution"]]
@@ -45,7 +45,7 @@ def horizon(rows: list[dict[str, Any]], start: int, until: int) -> list[tuple[in
 
 
 def shares(mix: dict[str, Any], demand: dict[str, Any], zone: str) -> list[dict[str, Any]]:
-    """Wind and solar in percent of demand by the same publisher, as rows of the longest interval of all rows."""
+    """Return wind and solar as a percentage of demand from the same publisher, in rows of the longest resolution."""
     load = [row for row in demand["data"] if row.get("source", *demand["sources"][:1]) in mix["sources"]]
     parts: dict[str, list[dict[str, Any]]] = {"demand": load}
     for row in mix["data"]:
@@ -70,7 +70,7 @@ def shares(mix: dict[str, Any], demand: dict[str, Any], zone: str) -> list[dict[
 
 
 def cut(known: list[tuple[int, int, Fraction]], between: str, tz: ZoneInfo) -> list[tuple[int, int, Fraction]]:
-    """The quarter hours of known intervals at which a clock shows a time between two, joined within an interval."""
+    """Return the parts of `known` whose local time in `tz` is within `between`, joined within an interval."""
     first, second = (60 * int(text[:2]) + int(text[3:]) for text in between.split("-"))
     parts: list[tuple[int, int, Fraction]] = []
     for begin, end, value in known:
@@ -86,13 +86,13 @@ def cut(known: list[tuple[int, int, Fraction]], between: str, tz: ZoneInfo) -> l
 
 
 def mean(known: list[tuple[int, int, Fraction]], start: int, end: int) -> Fraction:
-    """Weighted by time over what is known of `[start, end)`."""
+    """Return the mean of the known values in `[start, end)`, weighted by time."""
     parts = (value * max(0, min(stop, end) - max(begin, start)) for begin, stop, value in known)
     return sum(parts, Fraction(0)) / sum(max(0, min(stop, end) - max(begin, start)) for begin, stop, _ in known)
 
 
 def blocks(known: list[tuple[int, int, Fraction]], seconds: int) -> dict[int, Fraction]:
-    """Start -> mean of every block that the horizon covers."""
+    """Return the mean of every block of `seconds` that the known intervals cover, by start."""
     covered = {part for begin, end, _ in known for part in range(begin, end, 60)}
     return {
         begin: mean(known, begin, begin + seconds)
@@ -102,12 +102,12 @@ def blocks(known: list[tuple[int, int, Fraction]], seconds: int) -> dict[int, Fr
 
 
 def rounded(value: Fraction, digits: int) -> Fraction:
-    """Half to even."""
+    """Return `value` rounded half to even to `digits` decimals."""
     return Fraction(round(value * 10**digits), 10**digits)
 
 
 def differences(answer: dict[str, Any], rows: list[dict[str, Any]], tz: ZoneInfo, asked: dict[str, Any]) -> list[str]:
-    """Return where an available response differs from its rows."""
+    """Return the differences between an available response and its recomputation from `rows`."""
     wrong: list[str] = []
 
     def equal(name: str, published: object, computed: object) -> None:
@@ -177,7 +177,7 @@ def differences(answer: dict[str, Any], rows: list[dict[str, Any]], tz: ZoneInfo
 
 
 def main() -> int:
-    """Compares zone by zone; the exit code."""
+    """Compare the named zones, or all, print the differences and return the exit code."""
     base, key, *zones = sys.argv[1:]
     clocks = {zone["id"]: ZoneInfo(zone["tz"]) for zone in get(base, key, "/v1/zones")["zones"]}
     failed = available = 0

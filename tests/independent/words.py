@@ -1,6 +1,7 @@
-"""Write the brief's words a second time: sentences and headline from its own numbers, as docs/brief.md defines them.
+"""Write the sentences and the headline of a brief from its own numbers, as docs/brief.md defines them.
 
-Uses only the standard library and nothing of this project; `recompute.py` has checked the numbers before.
+This second implementation uses only the standard library and no code of this project. `recompute.py` has checked the
+numbers before.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ CURRENCIES = {"EUR": "€", "GBP": "£", "USD": "$", "AUD": "A$"}
 
 
 def said(value: Any, decimals: int) -> Fraction:
-    """Half up; what is not zero keeps its first digit."""
+    """Return `value` rounded half up. A value other than zero that would become zero keeps its first digit."""
     exact = Fraction(value)
     if exact and 2 * abs(exact) * 10**decimals < 1:
         while abs(exact) * 10**decimals < 1:
@@ -33,7 +34,7 @@ def said(value: Any, decimals: int) -> Fraction:
 
 
 def digits(number: Fraction, least: int) -> str:
-    """Groups of three, as many decimals as it has, `least` at least."""
+    """Return `number` with digits in groups of three and all its decimals, at least `least`."""
     places = least
     while (number * 10**places).denominator > 1:
         places += 1
@@ -56,7 +57,7 @@ def band_of(percentile: int) -> str:
 
 
 def quantity(number: Fraction, unit: str, per: bool = False) -> str:
-    """`€60.50` or `60 MW`; with `per`, a price has its unit."""
+    """Return a text such as `€60.50` or `60 MW`. If `per` is set, a price includes its unit."""
     minus, currency = "minus " if number < 0 else "", unit.partition("/MWh")[0]
     if currency in CURRENCIES:
         return f"{minus}{CURRENCIES[currency]}{digits(abs(number), 2)}{' a megawatt-hour' if per else ''}"
@@ -64,7 +65,7 @@ def quantity(number: Fraction, unit: str, per: bool = False) -> str:
 
 
 class Figure:
-    """One metric of a brief; flows count in the direction of the running one."""
+    """A metric of a brief. Flows are positive in the direction of the current flow."""
 
     def __init__(self, brief: dict[str, Any], metric: str) -> None:
         now = brief["current"][metric]
@@ -155,7 +156,7 @@ def opening(brief: dict[str, Any]) -> int:
 
 
 def part(brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: bool) -> str:
-    """The sentences about a metric that has a value."""
+    """Return the sentences about a metric that has a value."""
     figure, now = Figure(brief, metric), brief["current"][metric]
     lead = figure.lead("" if now["ts"] == opening(brief) else f" at {stamp(now['ts'], tz, opening(brief))}")
     if figure.block is None:
@@ -170,7 +171,7 @@ def part(brief: dict[str, Any], metric: str, tz: ZoneInfo, ties: bool) -> str:
 
 
 def headline(brief: dict[str, Any], many_ties: dict[str, bool]) -> str:
-    """The headline, without the mark of simulated values."""
+    """Return the headline without the mark of simulated values."""
     place = brief["zone_name"].split(" (")[0]
     metric = next((m for m in NAMES if m in brief["current"]), None)
     if metric is None:
@@ -180,7 +181,7 @@ def headline(brief: dict[str, Any], many_ties: dict[str, bool]) -> str:
 
 
 def than(percentile: int) -> tuple[str, str]:
-    """Rank as a comparison, and as an extreme if it is one."""
+    """Return the comparison for a percentile, and the extreme if it is one, else an empty text."""
     side, share = ("high", percentile) if percentile >= 50 else ("low", 100 - percentile)
     return f"{side}er than {share}% of the time", f"the {side}est" if share == 100 else ""
 
