@@ -17,7 +17,7 @@ from warehouse.documents.catalogue_entries import PublishedCatalogue
 from warehouse.figures import resample
 from warehouse.figures.context import WINDOW_S, ContextBlock, read_at
 from warehouse.market.clock import DAY, HOUR, Window
-from warehouse.market.metrics import FORECASTS, METRICS, SCALAR
+from warehouse.market.metrics import METRICS, SCALAR
 from warehouse.market.vocabulary import Metric
 from warehouse.market.zones import ZONES
 from warehouse.rows.forecasts import Pick
@@ -144,7 +144,7 @@ def _forecast(
 ) -> tuple[int, list[int | None]] | None:
     """Return when the operator's newest forecast of a metric was published, and its hours; None without rows."""
     stored = ZONES[zone].carbon_metric if metric == Metric.CARBON else metric
-    if f"{stored}_forecast" not in FORECASTS:
+    if stored not in catalogue.zones[zone].forecasts:
         return None
     ranks = {feed: member.rank for feed, member in catalogue.feeds.items() if not member.withheld}
     files = reader.files(zone, f"{stored}_forecast", window)

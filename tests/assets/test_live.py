@@ -25,6 +25,7 @@ from warehouse.series.reader import Reader
 from warehouse.series.row_columns import RowColumns
 from warehouse.store import artefact, layout
 from warehouse.store.storage import Folder
+from warehouse.store.stored_bytes import Identity
 
 NOW = 1_795_176_600  # 2026-11-20T12:10Z
 LAST = NOW - NOW % HOUR
@@ -205,6 +206,22 @@ def test_a_forecast_is_listed_before_the_first_actual_value(storage: Folder) -> 
     assert (demand["unit"], demand["hours"]["values"], demand["forecast"]["values"]) == ("MW", [], [30_000] * 30)
     hours = document(storage, layout.LIVE_HOURS)["zones"]["GB"]
     assert (hours["demand_unit"], hours["demand_forecast"][-1]) == ("MW", 30_000)
+
+
+def test_a_publication_looks_only_for_series_that_the_catalogue_lists(storage: Folder) -> None:
+    looked = set[str]()
+
+    class Watched(Folder):
+        def stat(self, key: str) -> Identity | None:
+            looked.add(key)
+            return super().stat(key)
+
+    publish(Watched(storage.root), NOW)
+    described = catalogue.load(storage)
+    assert described is not None
+    listed = {(metric, z.id) for z in described.zones.values() for metric in z.metrics}
+    listed |= {(f"{metric}_forecast", z.id) for z in described.zones.values() for metric in z.forecasts}
+    assert {layout.of_series(key)[:2] for key in looked if key.startswith(layout.series_prefix())} <= listed
 
 
 def test_a_newer_publisher_of_a_zone_is_not_undone(storage: Folder) -> None:
