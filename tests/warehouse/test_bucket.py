@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import time
 from functools import partial
+from urllib.parse import unquote
 
 import obstore
 import pytest
 
 from tests.stand_ins.buckets import CREDENTIALS
 from warehouse.errors import StorageError
+from warehouse.market.clock import DAY, Window, instant
+from warehouse.rows.schema import Rows, SeriesKey
+from warehouse.series import folding
+from warehouse.series.reader import Reader
 from warehouse.store.object_store import open_store
 
 pytestmark = pytest.mark.slow
@@ -63,6 +68,18 @@ def test_a_part_is_asked_for_by_itself_or_with_all_of_a_small_object(bucket_plac
     storage = bucket_place.open()
     assert storage.part("a", identity, 0, 3) is None, "of no other bytes"
     assert storage.part("a", identity, 4_000, 3) is None, "where the other bytes have none"
+
+
+def test_a_month_of_several_fuels_is_read_once(bucket_place, line):
+    rows, at = Rows(), instant("2026-05-01T00:00:00Z")
+    for fuel in ("gas", "wind"):
+        rows.extend(SeriesKey("GB", "mix", "MW", "1h", fuel), [at], [1.0])
+    folding.fold(bucket_place.open(), "fine.all", rows, {}, {"fine.all": 1}, 1, "live")
+    reader = Reader(bucket_place.open(), 10_000_000)
+    [file] = reader.files("GB", "mix", Window(at, at + DAY))
+    line.requests.clear()
+    assert reader.rows(file, "net").value.tolist() == [1.0, 1.0]
+    assert sum(file.key in unquote(request) for request in asked(line)) == 1
 
 
 def test_objects_of_other_tools_have_an_identity_too(bucket_place):

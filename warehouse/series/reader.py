@@ -143,11 +143,11 @@ class Reader:
 
     def _body(self, key: str, identity: Identity) -> bytes:
         """Return the bytes of a file that was found before. Raises FileReplaced and StorageError."""
-        stored = self.storage.read(key)
-        if stored is None or stored.identity != identity:
+        body = self.storage.part(key, identity, 0, identity.size) if identity.size else b""
+        if body is None:
             self._stats.forget(key)
             raise FileReplaced(f"{key} was replaced while it was read")
-        return stored.body
+        return body
 
     @read_again
     def document(self, key: str, decode: Callable[[bytes, str, str], tuple[Decoded, int]]) -> Decoded | None:
