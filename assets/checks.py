@@ -210,14 +210,18 @@ def _set_aside(storage: Storage, feed: Feed, days: Sequence[MarketDay]) -> list[
 
 
 def freshness(pipeline: PipelineContext, feed: Feed) -> dg.AssetCheckEvaluation:
-    """Return the feed's freshness. `data_until` is the end of the newest interval of the zone furthest behind."""
+    """Return the feed's freshness. `data_until` is the end of the newest interval of the zone furthest behind.
+
+    A feed that has never returned rows passes until a request fails: nothing has been due yet.
+    """
     found = health.feed_state(feed, health.load(pipeline.storage, feed.source), clock.now())
     worst, behind = found.state, found.zones if found.state != "ok" else []
     until = min((one.whole_until for one in found.known), default=0)
+    is_rowless = worst == "unknown" and not any(one.data_until or one.last_error for one in found.known)
     return dg.AssetCheckEvaluation(
         asset_key=asset_key(feed),
         check_name=FRESH,
-        passed=worst == "ok",
+        passed=worst == "ok" or is_rowless,
         severity=dg.AssetCheckSeverity.ERROR if worst == "down" else dg.AssetCheckSeverity.WARN,
         metadata={"state": worst, "zones": ", ".join(behind), "data_until": iso(until) if until else "never"},
     )

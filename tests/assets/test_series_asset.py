@@ -11,12 +11,14 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from assets import checks
 from assets.ingest.context import PipelineContext
 from assets.partitions import asset_key, partitions_of
 from assets.series_assets import ReadFrom, series_asset
 from tests.assets import demand_feed
 from tests.assets.demand_feed import FEED, SOURCE, START, Publisher, whole
 from tests.stand_ins import stored_rows
+from warehouse.documents import health
 from warehouse.errors import FeedError, NotPublished
 from warehouse.market.clock import MarketDay, Window
 from warehouse.store import artefact
@@ -133,6 +135,18 @@ def test_every_asked_day_has_its_verdicts_and_the_feed_its_freshness(pipeline: P
     by_day = {(name, str(day)) for name in ("plausible", "complete", "no_anomalies") for day in DAYS}
     assert judged.keys() == by_day | {("fresh", None)}
     assert {key for key, passed in judged.items() if not passed} == {("complete", "2026-02-10"), ("fresh", None)}
+
+
+@pytest.mark.parametrize(
+    ("last_error", "passed"), [("", True), ("not configured: set TOKEN", False), ("no response", False)]
+)
+def test_a_feed_without_rows_is_fresh_until_something_is_due(
+    pipeline: PipelineContext, last_error: str, passed: bool
+) -> None:
+    kind = "not_configured" if last_error.startswith("not configured") else ""
+    found = health.Health(FEED.id, "GB", last_ok=1, last_error=last_error, error_kind=kind)
+    health.note(pipeline.storage, FEED.source, [found])
+    assert checks.freshness(pipeline, FEED).passed is passed
 
 
 def test_a_day_of_the_future_says_so_and_fails_nothing(

@@ -93,9 +93,8 @@ def test_every_check_of_a_feed_in_order_is_green_and_evaluated_no_day_is_red_and
         for check in node["assetChecksOrError"].get("checks", ())
     }
     assert len(found) > 80
-    # The twin of SPP's five-minute prices states only its newest hour, so its first day fills with each fetch. EIA
-    # publishes a day's forecast hours after the start of the day; until then a new warehouse has no future values.
-    may_wait = {"spp/lmp_rt complete", "eia/demand_forecast fresh"}
+    # The twin of SPP's five-minute prices states only its newest hour, so its first day fills with each fetch.
+    may_wait = {"spp/lmp_rt complete"}
     odd = {name: shown for name, shown in found.items() if shown != "green"}
     assert set(odd.values()) <= {"amber"}, odd
     assert set(odd) <= may_wait
