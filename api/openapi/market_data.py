@@ -203,7 +203,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("unit", "Unit of the values; null without rows.", "text?"),
         ("statistics?", "Statistics of the window; null without rows. Absent if `fuels` is present.", "Statistics?"),
         ("fuels?", "Statistics by fuel, for metrics that have fuels.", keyed("Statistics", "fuel")),
-        "method", "docs", "sources", "attribution", "license", "sample?"),
+        "method", "docs", "sources", "attribution", "license", "filling?", "sample?"),
     "Statistics": record(
         "count", "coverage", "mean",
         ("std", "Duration-weighted standard deviation, in `unit`.", "number"),
