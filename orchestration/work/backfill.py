@@ -182,6 +182,8 @@ def run(
 
 def worker_pool(workers: int) -> ProcessPoolExecutor:
     """Return a pool whose processes end with this process, however it ends."""
+    # If a signal ends this process, Python's tracker removes the semaphores of the pool. It need not warn about them.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     return ProcessPoolExecutor(workers, mp_context=get_context("forkserver"), initializer=_end_with_parent)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
@@ -152,6 +154,15 @@ def test_a_worker_that_is_killed_fails_what_is_left_and_nothing_waits(
                 os.kill(pid, signal.SIGKILL)
     assert set(outcome) == set(tasks)
     assert any(day.reason == "a worker process ended" for report in outcome.values() for day in report.failed)
+
+
+def test_a_stopped_command_warns_of_no_semaphores() -> None:
+    program = (
+        "import os, signal\nfrom orchestration.work.backfill import worker_pool\n"
+        "with worker_pool(1) as pool:\n    pool.submit(int).result()\n    os.kill(os.getpid(), signal.SIGTERM)\n"
+    )
+    stopped = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (stopped.returncode, stopped.stderr) == (-signal.SIGTERM, "")
 
 
 def test_what_a_killed_backfill_left_is_all_that_the_next_asks_for(
