@@ -45,9 +45,9 @@ def conclude(
     In a first fill, each source is published as soon as its tasks are complete, so that its zones are served early.
     Raises StorageError if the disk is nearly full.
     """
+    require_space(pipeline.storage.local)
     recorder = recording.Recorder(recording.instance(pipeline.storage.local), pipeline)
     reports = list[RunReport]()
-    require_space(pipeline.storage.local)
     progress = FirstFill(pipeline, tasks) if history and is_first_fill(pipeline) else None
     for task, report in runs:
         recorder.add(feed_of(task.feed), report)
@@ -118,11 +118,12 @@ def published(to: str | None = None) -> int:
     """Publish every document again and rebuild the outdated marts.
 
     Then write the documents as files `to` a folder or bucket (default: EMDS_PUBLISH_TO). Return 1, after listing the
-    failures, if any could not be published.
+    failures, if any could not be published. Raises StorageError if the disk is nearly full.
     """
     from orchestration.jobs import materialise  # here, since it loads every definition
 
     pipeline = open_context()
+    require_space(pipeline.storage.local)
     failures = [*refresh_all(pipeline), *measure_publishers(pipeline)]
     failures += materialise.materialise_marts(recording.instance(pipeline.storage.local))
     failures += _publish_files(to or settings.text(os.environ, "EMDS_PUBLISH_TO"))

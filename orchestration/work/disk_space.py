@@ -12,8 +12,8 @@ LEAST_BYTES = 100_000_000
 
 
 def require_space(folder: Path) -> None:
-    """Raise StorageError if fewer than LEAST_BYTES are free on the disk of a folder."""
-    free = shutil.disk_usage(folder).free
+    """Raise StorageError if fewer than LEAST_BYTES are free on the disk of a folder, which need not exist yet."""
+    free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
     if free < LEAST_BYTES:
         raise StorageError(
             f"the disk of {folder} is full: {free / 1e6:.0f} MB are free, and emds needs {LEAST_BYTES / 1e6:.0f} MB. "

@@ -8,6 +8,7 @@ from pathlib import Path
 from assets.ingest.refresh import refresh_all
 from orchestration.jobs import recording
 from orchestration.work import backfill, commands, gaps, replay
+from orchestration.work.disk_space import require_space
 from orchestration.work.environment import PipelineSettings, open_context
 from orchestration.work.fill_progress import is_first_fill
 from warehouse.bookkeeping import logged
@@ -17,11 +18,12 @@ def fill(days: int, recordings: Path | None) -> None:
     """Fetch history and publish at the first start of `emds up`; only publish at later starts.
 
     The publishers are measured last. If that document is missing, a first start was killed, and this start fetches the
-    incomplete days. Raises MarketError if local files fail.
+    incomplete days. Raises MarketError if local files fail, or if the disk is nearly full.
     """
     from orchestration.jobs import ended_runs, materialise  # here, since it loads every definition
 
     pipeline = open_context(recordings=recordings)
+    require_space(pipeline.storage.local)
     instance = recording.instance(pipeline.storage.local)
     if instance is not None:
         with logged("slots of pools"):

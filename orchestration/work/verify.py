@@ -174,6 +174,8 @@ def _accounts(storage: Storage, key: str) -> None:
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
             lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+    except sqlite3.OperationalError as error:  # a full disk, or another process that has locked the file
+        raise StorageError(f"cannot be read: {error}") from None
     except sqlite3.Error as error:
         lines = [str(error)]
     if lines != ["ok"]:

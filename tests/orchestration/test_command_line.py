@@ -19,6 +19,7 @@ import pytest
 from assets.sources import source
 from orchestration.cli import emds, main
 from orchestration.servers import dagster_home
+from orchestration.work.disk_space import require_space
 from orchestration.work.environment import open_context
 from tests.orchestration.conftest import in_simulated
 from tests.stand_ins.ports import free_port
@@ -259,7 +260,9 @@ def test_dagsters_settings_are_replaced_by_a_release_and_where_they_are_empty_bu
 Usage = namedtuple("Usage", "total used free")
 
 
-@pytest.mark.parametrize("argv", [["backfill", "--days", "1", "--feed", "elexon.price"], ["up"]])
+@pytest.mark.parametrize(
+    "argv", [["backfill", "--days", "1", "--feed", "elexon.price"], ["fill"], ["publish"], ["up"]], ids=" ".join
+)
 def test_a_full_disk_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argv: list[str]
 ) -> None:
@@ -271,6 +274,11 @@ def test_a_full_disk_is_one_sentence(
         f"emds: the disk of {tmp_path} is full: 20 MB are free, and emds needs 100 MB. Free some space, then run the "
         "command again; it continues where it stopped.\n"
     )
+    assert not (tmp_path / "dagster").exists(), "SQLite fails on a full disk, and Dagster's storage is not opened"
+
+
+def test_the_disk_of_a_folder_that_does_not_exist_yet_has_space(tmp_path: Path) -> None:
+    require_space(tmp_path / "local" / "emds")
 
 
 def test_a_disk_that_fills_up_ends_the_workers_before_the_sentence(

@@ -201,6 +201,19 @@ def test_an_accounts_file_that_is_empty_cut_or_garbage_is_named(folder: Folder) 
         assert "restore it from a backup" in line
 
 
+def test_accounts_that_a_full_disk_keeps_closed_are_not_called_damaged(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sqlite3
+
+    def connect(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    folder.path(layout.ACCOUNTS).write_bytes(b"SQLite")
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    assert [*map(str, verify.faults(folder))] == ["accounts.sqlite: cannot be read: disk I/O error"]
+
+
 def test_rows_of_another_mode_are_neither_folded_nor_read(folder: Folder) -> None:
     with pytest.raises(WrongMode, match="this warehouse contains live data, not simulated"):
         folding.fold(folder, "neso.generation", Rows(), {}, RANKS, 3, "simulated")
