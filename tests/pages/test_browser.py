@@ -274,7 +274,7 @@ def test_lines_plants_and_the_state_of_sources_are_shown(visit: Callable[..., An
     page.uncheck("#show-plants")
     assert page.locator("path.plant").count() == 0
     page.wait_for_selector("#source-rows tr")
-    assert page.inner_text("#freshness-note") == "1 of 2 sources are late or down."
+    assert page.inner_text("#freshness-note") == "1 of 2 sources is late or down."
     late, on_time = page.locator("#source-rows tr").all_inner_texts()
     assert "late (1 of 24)" in late
     assert "the publisher answered 503" in late

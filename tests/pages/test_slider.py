@@ -86,7 +86,7 @@ def test_day_ahead_prices_are_shown_before_the_first_real_time_price(visit: Call
 
 def test_an_hour_that_is_only_missing_is_no_metric_that_is_not_published(visit: Callable[..., Any]) -> None:
     page = visit(f"/#metric=demand&at={RUNNING - 19 * HOUR}")
-    page.wait_for_selector("#zones-note >> text=1 of 25 zones have no data for this hour.")
+    page.wait_for_selector("#zones-note >> text=1 of 25 zones has no data for this hour.")
     assert zone(page, "FR").get_attribute("aria-label") == "France: Demand, no data for this hour"
     touch(page, "FR")
     assert page.inner_text("#headline") == "Demand: no data for this hour."

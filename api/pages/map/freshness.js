@@ -14,7 +14,7 @@ export function show({ now, sources }) {
   const late = rows.filter((row) => row.state === 'late' || row.state === 'down').length;
   // Files show the state at the time of their publication.
   const when = isStatic ? `At ${time(now, 'UTC')}: ` : '';
-  byId('freshness-note').textContent = `${when}${late ? `${late} of ${rows.length} sources are late or down.` : `All ${rows.length} sources are on time.`}`;
+  byId('freshness-note').textContent = `${when}${late ? `${late} of ${rows.length} sources ${late === 1 ? 'is' : 'are'} late or down.` : `All ${rows.length} sources are on time.`}`;
   byId('freshness').querySelector('table').hidden = false;
   byId('source-rows').replaceChildren(...rows.map((row) => el('tr', {},
     el('th', { scope: 'row' }, row.source, el('small', {}, row.zones === 1 ? '1 zone' : `${row.zones} zones`),

@@ -115,7 +115,7 @@ function note() {
   const hour = `for the hour from ${time(view.at ?? 0, clock())}`;
   const parts = [!view.at ? `As of ${time(generated, clock())}.` : isAhead() ? `${whatIsAhead()} ${hour}.` : `Means ${hour}.`];
   const without = data.zones.size - data.figures.size;
-  if (without) parts.push(`${without} of ${data.zones.size} zones have no data ${view.at ? 'for this hour' : 'on this metric'}.`);
+  if (without) parts.push(`${without} of ${data.zones.size} zones ${without === 1 ? 'has' : 'have'} no data ${view.at ? 'for this hour' : 'on this metric'}.`);
   const overdue = [...data.figures.values()].filter((figure) => figure.expectedBy && data.now > figure.expectedBy).length;
   if (overdue) parts.push(`${overdue} overdue (◷): newer data was expected.`);
   byId('zones-note').textContent = parts.join(' ');
