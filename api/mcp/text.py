@@ -63,13 +63,19 @@ def terms(members: Iterable[Mapping[str, Any]]) -> str:
 @cache
 def _macros() -> Any:
     environment = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=select_autoescape())
-    environment.filters |= {"iso": iso, "number": "{:.10g}".format, "civil": _civil}
+    environment.filters |= {"iso": iso, "number": "{:.10g}".format, "civil": _civil, "length_of": _length_of}
     environment.globals["terms"] = terms
     return environment.get_template("answers.txt").module
 
 
 def _civil(at: int, zone: Zone) -> str:
     return f"{datetime.fromtimestamp(at, zone_of(zone.tz)):%a %H:%M}"
+
+
+def _length_of(hours: float) -> str:
+    """Return a length in whole minutes: `3 h 38 min`, or `3 h` without minutes."""
+    whole, minutes = divmod(round(hours * 60), 60)
+    return f"{whole} h" if not minutes else f"{whole} h {minutes} min"
 
 
 def words(macro: str, body: Mapping[str, Any], *more: Any) -> str:

@@ -36,6 +36,12 @@ def test_a_window_is_spelled_in_utc_and_civil_time(keyed: Any) -> None:
     assert f"Prices are known from {iso(found['horizon']['from'])} to {iso(found['horizon']['until'])}" in text
 
 
+def test_the_length_of_a_charge_is_written_in_hours_and_minutes(keyed: Any) -> None:
+    for power, length in ((11, "3 h 38 min"), (20, "2 h")):
+        text = keyed.call("find_window", zone="FR", kwh=40, kw=power)["content"][0]["text"]
+        assert f"FR price, cheapest {length} of the day-ahead prices: " in text
+
+
 def test_statistics_name_their_instants_and_spans(keyed: Any) -> None:
     window = {"start": "2026-03-28", "end": "2026-03-30"}
     result = keyed.call("get_statistics", zone="AU-NSW", metric="price", below="0", **window)
