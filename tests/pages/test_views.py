@@ -133,6 +133,23 @@ def test_what_one_needs_elsewhere_has_the_zone_filled_in(visit: Callable[..., An
         page.wait_for_function("part => document.querySelector('.use code').textContent.includes(part)", arg=part)
         assert "DE-LU" not in code.inner_text()
         assert "emds.example" not in code.inner_text()
+    page.goto(address + "/#metric=price&zone=US-CAISO")
+    page.reload()
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    page.click(".use summary")
+    for tool, unit in {"Home Assistant": "unit_of_measurement: &unit USD/MWh", "evcc": "currency: USD"}.items():
+        page.click(f".use button >> text=/^{tool}$/")
+        page.wait_for_function("unit => document.querySelector('.use code').textContent.includes(unit)", arg=unit)
+        assert page.inner_text(".use .note") == ""
+    page.goto(address + "/#metric=price&zone=GB")
+    page.reload()
+    page.wait_for_selector('#panel[aria-busy="false"]')
+    page.click(".use summary")
+    for tool in ("Home Assistant", "evcc"):
+        page.click(f".use button >> text=/^{tool}$/")
+        page.wait_for_selector(".use .note >> text=This service has no day-ahead prices for this zone.")
+        page.click(".use button >> text=/^curl$/")
+        assert page.inner_text(".use .note") == ""
 
 
 def test_a_part_of_the_page_that_cannot_be_loaded_says_so(visit: Callable[..., Any]) -> None:

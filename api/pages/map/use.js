@@ -31,7 +31,7 @@ export function fill(place, zone, metric) {
   async function show(tool) {
     for (const [i, name] of Object.keys(TOOLS).entries()) buttons[i].setAttribute('aria-pressed', String(name === tool));
     code.textContent = EXAMPLES[tool] ? await example(EXAMPLES[tool], zone).catch(() => 'The example could not be loaded. Try again.') : calls[tool](url, zone, metric);
-    note.textContent = tool === 'evcc' && ['GB', 'AU'].includes(zone.country) ? 'This service has no day-ahead prices for this zone.' : '';
+    note.textContent = EXAMPLES[tool] && ['GB', 'AU'].includes(zone.country) ? 'This service has no day-ahead prices for this zone.' : '';
   }
   const copy = el('button', { type: 'button', class: 'quiet small' }, 'Copy');
   copy.addEventListener('click', async () => {
