@@ -54,7 +54,7 @@ def require_dagster_home(home: Path) -> Path:
     except PermissionError:
         pass
     raise StorageError(
-        f"{folder} belongs to another user, and this one may not write there: change its owner, or run emds as it"
+        f"the current user cannot write to {folder}; change its owner, or run emds as the user that owns it"
     )
 
 

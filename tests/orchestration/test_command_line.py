@@ -317,8 +317,8 @@ def test_a_dagster_folder_of_another_user_is_one_sentence(
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     assert main(["dagster", "dagster", "--version"]) == 1
     assert capsys.readouterr().err == (
-        f"emds: {tmp_path / 'dagster'} belongs to another user, and this one may not write there: change its owner, or "
-        "run emds as it\n"
+        f"emds: the current user cannot write to {tmp_path / 'dagster'}; change its owner, or run emds as the user "
+        "that owns it\n"
     )
 
 
