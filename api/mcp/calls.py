@@ -88,7 +88,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
             call = replace(call, api_key=values["api_key"])
         if payment not in (None, ""):
             call = replace(call, payment=_encoded(payment), fingerprint=_fingerprint(tool, values))
-        elif request.price and not (call.authorization or call.api_key):
+        elif request.price and not (call.authorization or call.api_key or call.other_header):
             call = replace(call, sample=values["sample"])
         grant = service.gate.admit(call)
         if isinstance(grant, Problem):
@@ -130,7 +130,7 @@ def call_tool(service: Service, tool: Tool, params: Mapping[str, Any], version: 
 def _early_call(caller: Call, api_key: Any, payment: Any) -> Call:
     """Return a call before its arguments are read. It has a paid path if it has credentials, otherwise a free path."""
     key = api_key.strip() if isinstance(api_key, str) and not caller.authorization else ""
-    paid = bool(caller.authorization or key or payment)
+    paid = bool(caller.authorization or caller.other_header or key or payment)
     return replace(caller, api_key=key, payment="mcp" if payment else "", price="mcp" if paid else "")
 
 

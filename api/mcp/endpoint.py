@@ -14,9 +14,11 @@ from urllib.parse import urlsplit
 
 from werkzeug.http import parse_options_header
 
+from api.access.key_spelling import KEY_PREFIX
 from api.access.values import NO_STORE, Call, Headers
 from api.http.cors import ALLOWED
 from api.http.messages import HttpRequest, Response, View, read_body
+from api.http.other_names import KEY_FORM
 from api.http.problems import Problem
 from api.http.responses import accepted
 from api.mcp import protocol
@@ -59,6 +61,8 @@ def view(service: Service) -> View:
             response = _refused(405, message, ("Allow", "POST"))
         elif fault := _http_fault(header("CONTENT_TYPE", ""), header("HTTP_ACCEPT", "")):
             response = _refused(*fault)
+        elif KEY_PREFIX in request.query:
+            response = _refused(400, f"Do not send a key in the URL. {KEY_FORM}")
         else:
             try:
                 response = _post(mcp, request)
@@ -117,7 +121,7 @@ def _post(mcp: McpServer, request: HttpRequest) -> Response:
     environ, body = request.environ, read_body(request.environ, MOST_BYTES)
     sent = mcp.service.gate.call_of(request)
     authorization = f"Bearer {sent.api_key}" if sent.api_key else sent.authorization
-    caller = Call(PATH, "", sent.client, authorization=authorization)
+    caller = Call(PATH, "", sent.client, authorization=authorization, other_header=sent.other_header)
 
     def perform(rpc: CheckedRequest) -> tuple[bytes, Headers]:
         tool = rpc.params["name"] if rpc.method == "tools/call" and rpc.params["name"] in TOOLS else ""

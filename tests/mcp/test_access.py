@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from api.access.keys import CALLS_PER_DAY
 from tests.mcp.conftest import MODERN, VERSIONS
 from tests.mcp.counted_calls import ARGUMENTS, use_up, used
 from warehouse.market.clock import DAY
+
+JSON = {"Content-Type": "application/json", "Accept": "application/json"}
 
 
 def test_a_key_in_the_header_and_as_an_argument_is_the_same_key(mcp: Any, key: str) -> None:
@@ -83,6 +86,24 @@ def test_a_wrong_key_is_said_to_be_wrong_and_gives_no_sample(mcp: Any, header: s
     assert "sample=true" not in part["text"]
     assert not wrong or wrong not in part["text"]
     assert mcp.call("list_zones")["structuredContent"]["zones"], "what is free needs no key"
+
+
+def test_a_key_in_another_header_or_in_the_url_gives_no_sample(mcp: Any, key: str) -> None:
+    mcp.headers["Api-Key"] = key
+    for _ in range(2):
+        result = mcp.call("get_latest", zone="GB")
+        assert (result["isError"], "structuredContent" in result) == (True, False)
+        assert "The key is in the header Api-Key, which this service does not read." in result["content"][0]["text"]
+    assert mcp.call("list_zones")["structuredContent"]["zones"], "what is free needs no key"
+    assert "isError" not in mcp.call("get_latest", zone="GB", api_key=key)
+    del mcp.headers["Api-Key"]
+    message = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    assert mcp.app.test_client().post("/mcp?session=1", data=message, headers=JSON).status_code == 200
+    for name in ("api_key", "key", "token"):
+        answer = mcp.app.test_client().post(f"/mcp?{name}={key}", data=message, headers=JSON)
+        assert answer.status_code == 400
+        assert answer.json["error"]["message"].startswith("Do not send a key in the URL. Send the key as ")
+        assert key not in answer.text
 
 
 def test_free_tools_and_samples_are_limited_by_the_minute_and_listing_is_not(make: Any) -> None:
