@@ -9,10 +9,12 @@ import pytest
 
 from assets import sources
 from assets.sources.eia.bodies import FUELS
+from assets.sources.eia.interchange import start_in_pjm
+from warehouse.documents import health
 from warehouse.errors import FeedChanged, NotPublished
 from warehouse.judge import quality
 from warehouse.market import clock
-from warehouse.market.clock import MarketDay, instant
+from warehouse.market.clock import HOUR, MarketDay, instant
 from warehouse.market.feeds import Request
 from warehouse.rows.schema import Rows
 
@@ -20,6 +22,13 @@ DEMAND, INTERCHANGE, GENERATION, MIX = (
     sources.feed(f"eia.{name}") for name in ("demand", "interchange", "generation", "mix")
 )
 WARNING = [{"warning": "incomplete return", "description": "The API can only return 5000 rows in JSON format."}]
+
+
+def test_pjms_clock_does_not_make_its_borders_late() -> None:
+    at = instant("2026-11-28T10:00:00Z")
+    until = start_in_pjm(at - INTERCHANGE.publication.lag_minutes * 60) + HOUR
+    due = health.expected_by(INTERCHANGE.publication, INTERCHANGE.tz, INTERCHANGE.resolution, until)
+    assert due > at + INTERCHANGE.every_minutes * 60 + 300, "the next run ends before the next row is due"
 
 
 def answer(rows, total=None, **more):

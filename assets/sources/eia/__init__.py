@@ -196,7 +196,7 @@ SOURCE = Source(
             version="4",
             title="Hourly interchange by balancing authority and border",
             metrics=(Metric.INTERCHANGE,),
-            publication=_PUBLICATION,
+            publication=replace(_PUBLICATION, grace_minutes=360),  # PJM's clock delays its borders
             requests=_interchange_requests,
             parse=parse_interchange,
             follow=next_page,
