@@ -145,11 +145,16 @@ def _go_on(request: SeriesRequest, body: dict[str, Any], left_out: int) -> str:
 _NEARBY_DAYS = 31
 
 
-def _nearest(service: Service, request: SeriesRequest) -> str:
-    """Return a text with the start of the nearest rows before and after the window, empty if there are none."""
+def _nearest(service: Service, request: SeriesRequest, span: Mapping[str, int]) -> str:
+    """Return a text with the start of the nearest rows before and after the window, empty if there are none.
+
+    The rows of a window outside the zone's `span` are searched from its first or last interval.
+    """
     near, stored = _NEARBY_DAYS * DAY, request._replace(interval=None)
-    before = stored._replace(start=max(0, request.start - near), end=request.start, order="desc")
-    behind = stored._replace(start=request.end, end=request.end + near, order="asc")
+    end = min(request.start, span.get("last", request.start) + DAY)
+    start = max(request.end, span.get("first", request.end) - DAY)
+    before = stored._replace(start=max(0, end - near), end=end, order="desc")
+    behind = stored._replace(start=start, end=start + near, order="asc")
     times = []
     for word, window in (("the last row before it", before), ("the first row after it", behind)):
         rows = pages.read_page(service.reader, service.documents.catalogue, window).rows
@@ -175,25 +180,22 @@ def why_empty(service: Service, request: SeriesRequest) -> dict[str, Any]:
         return {"reason": f"{short}. Request a shorter interval or a longer window."}
     if request.as_of is not None and pages.read_page(service.reader, catalogue, current).rows:
         return {"reason": f"No data was known at {iso(request.as_of)}. Omit as_of, or use a later time."}
-    if refused := _refusals(service, current):
-        nearest = _nearest(service, current)
-        refusal = f"The generation mix does not allow an estimate ({refused}; see /docs/carbon)"
-        return {"reason": f"{refusal}{'; ' if nearest else ''}{nearest}."}
     series = None if request.several else catalogue.entry(request.zones[0], request.stored[0])
     first, last = (series.first, series.last) if series else (None, None)
     span = text.with_times({"first": first, "last": last}) if first else {}
+    if refused := _refusals(service, current):
+        nearest = _nearest(service, current, span)
+        refusal = f"The generation mix does not allow an estimate ({refused}; see /docs/carbon)"
+        return {"reason": f"{refusal}{'; ' if nearest else ''}{nearest}."}
     is_within = bool(span) and span["first"] <= request.start and request.end <= span["last"] and not request.borders
-    available = (
-        {"available_range": span} if span and not request.borders else {}
-    )  # the catalogue lists the range of a zone's net
+    # The catalogue lists the range of a zone's net, not of its borders.
+    available = {"available_range": span} if span and not request.borders else {}
     if request.metric not in YEARLY and (is_within or not available):
-        nearest = _nearest(service, current)
+        nearest = _nearest(service, current, span)
         none = "No border has a row" if request.borders else "There are no rows"
-        if nearest or is_within or request.borders:
-            nearby = (
-                f"{nearest}. Request a longer window" if nearest else f"there are none within {_NEARBY_DAYS} days of it"
-            )
-            return available | {"reason": f"{none} in this window; {nearby}."}
+        if nearest or is_within or (request.borders and span):
+            nearby = f"; {nearest}. Request a longer window" if nearest else " or near it"
+            return available | {"reason": f"{none} in this window{nearby}."}
     if not available:
         if progress := None if request.several else catalogue.filling.get(request.zones[0]):
             state = f"{progress.done} of {progress.of} runs for this zone are done"

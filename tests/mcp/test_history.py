@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,7 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.mcp import row_table
+from tests.mcp.conftest import NOW, Make, _put
 from tests.mcp.reading import at
+from warehouse.market.clock import DAY, HOUR, iso
+from warehouse.store.storage import Folder
 
 KEYS = {"zone": ["FR", "GB"], "fuel": ["gas", "wind"], "counterparty": ["NL", "BE"], "link": ["one", None]}
 MEMBERS = {"unit": ["MW", "GW"], "coverage": [1.0, 0.5], "source": ["a", "b"]}
@@ -145,14 +150,29 @@ def test_an_interval_that_its_rows_cover_too_little_of_is_not_called_empty(keyed
     )
 
 
-def test_an_empty_window_of_capacity_or_of_borders_has_a_reason_that_is_true(keyed: Any) -> None:
+def test_an_empty_window_of_capacity_has_a_reason_that_is_true(keyed: Any) -> None:
     window = {"start": "2020-01-01", "end": "2020-01-02"}
     years = keyed.call("get_history", zone="DE-LU", metric="capacity", **window)["structuredContent"]
     assert "from 2025-12-31T23:00:00Z to 2026-12-31T23:00:00Z" in years["reason"]
-    now = {"start": "2026-03-30T00:00:00Z", "end": "2026-03-30T06:00:00Z"}
-    borders = keyed.call("get_history", zone="GB", metric="interchange", by="border", **now)["structuredContent"]
-    assert borders["reason"].startswith("No border has a row in this window; ")
-    assert "available_range" not in borders
+
+
+def test_an_empty_window_of_borders_names_their_nearest_rows(make: Make, warehouse: Path, tmp_path: Path) -> None:
+    home = tmp_path / "borders"
+    shutil.copytree(warehouse, home)
+    first, last = NOW - NOW % HOUR - 39 * DAY, NOW - NOW % HOUR - DAY
+    for start in (first, last):
+        _put(Folder(home), "north.grid", "GB", "interchange", start, 1, lambda i: 9.0, "MW", counterparty="FR")
+    windows = {
+        ("2020-01-01", "2020-02-01"): f"; the first row after it begins at {iso(first)}. Request a longer window.",
+        ("2031-01-01", "2031-02-01"): f"; the last row before it begins at {iso(last)}. Request a longer window.",
+        ("-2h", "now"): f"; the last row before it begins at {iso(last)}. Request a longer window.",
+    }
+    for (begin, end), nearest in windows.items():
+        for caller, words in ((make(home), nearest), (make(), " or near it.")):
+            window = {"by": "border", "start": begin, "end": end}
+            found = caller.call("get_history", zone="GB", metric="interchange", **window)["structuredContent"]
+            assert found["reason"] == f"No border has a row in this window{words}"
+            assert "available_range" not in found
 
 
 def test_rows_off_their_grid_have_a_line_each_and_a_zone_without_rows_is_named(keyed: Any) -> None:
