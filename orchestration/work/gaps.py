@@ -100,7 +100,7 @@ def to_fill(pipeline: PipelineContext) -> list[Task]:
 
 
 def without_whole_days(pipeline: PipelineContext, tasks: Sequence[Task]) -> list[Task]:
-    """Return the tasks without the days whose due data is stored; for the current day, some stored data suffices."""
+    """Return the tasks without the days whose due data is stored. If not all of a day is due, some data suffices."""
     return [task for asked in tasks for task in monthly_tasks(feed_of(asked.feed), _open_days(pipeline, asked))]
 
 
@@ -114,8 +114,9 @@ def _open_days(pipeline: PipelineContext, task: Task) -> Iterator[date]:
     rows, unknown = _rows_of(pipeline, feed, days, [])
     stamps = [at for key, readings in rows.readings.items() for at in instants(key, readings)]
     for day in days:
-        running = day.window.end > now and not any(at in day.window for at in stamps)
-        if unknown or running or coverage.check(rows, feed, [day.window], now).gaps:
+        is_due = coverage.due_until(feed, day.window, now) >= day.window.end
+        is_empty = not any(at in day.window for at in stamps)
+        if unknown or (is_empty and not is_due) or coverage.check(rows, feed, [day.window], now).gaps:
             yield day.day
 
 

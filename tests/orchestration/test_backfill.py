@@ -132,6 +132,16 @@ def test_days_are_those_that_may_be_revised_to_those_published_ahead() -> None:
     assert task.days[-1] == date(2026, 11, 20)
 
 
+def test_a_fill_fetches_every_day_that_its_feeds_may_have_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A day that is not due yet may come with a file of its month; if it was not planned, Dagster does not list it."""
+    in_simulated(monkeypatch, tmp_path)
+    tasks = backfill.plan(backfill.chosen(), None, None, 35)
+    left = gaps.without_whole_days(open_context(), tasks)
+    assert {(task.feed, task.days[-1]) for task in tasks} == {(task.feed, task.days[-1]) for task in left}
+
+
 @pytest.mark.slow
 def test_a_worker_that_is_killed_fails_what_is_left_and_nothing_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
