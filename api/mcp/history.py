@@ -163,10 +163,15 @@ def _nearest(service: Service, request: SeriesRequest, span: Mapping[str, int]) 
 
 
 def _refusals(service: Service, request: SeriesRequest) -> str:
-    """Return why the intervals since the last estimate before the end of a window have none; empty if it is unknown."""
+    """Return why the intervals since the last estimate before the end of a window have none; empty if it is unknown.
+
+    At most the last `_NEARBY_DAYS` of the window are examined.
+    """
     if Metric.CARBON_ESTIMATE not in request.stored or request.start >= clock.now():
         return ""
-    recent = request._replace(interval=None, start=max(0, request.start - _NEARBY_DAYS * DAY), order="desc")
+    recent = request._replace(
+        interval=None, start=max(0, min(request.end, clock.now()) - _NEARBY_DAYS * DAY), order="desc"
+    )
     gaps = pages.read_page(service.reader, service.documents.catalogue, recent).gaps
     return ", ".join(dict.fromkeys(gap.reason for gap in gaps if gap.reason))
 
