@@ -42,9 +42,9 @@ _TEXT = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 _JSON = ("Content-Type", "application/json")
 _ROOT = Path(__file__).parents[2]
 _GAUGES = (
-    ("newest_row_end", "End of the newest interval that the feed gave of the zone."),
+    ("newest_row_end", "End of the newest interval of the feed in the zone."),
     ("expected_by", "When its next row is due, grace included."),
-    ("last_success", "When an answer last gave rows, or showed that there are none yet."),
+    ("last_success", "When a response last contained rows, or showed that there are none yet."),
 )
 
 
@@ -139,7 +139,7 @@ class _Feeds(Collector):
         self._service = service
 
     def collect(self) -> Iterator[Metric]:
-        yield InfoMetricFamily("emds_build", "What runs.", {"version": __version__, "build": _build()})
+        yield InfoMetricFamily("emds_build", "Version and build.", {"version": __version__, "build": _build()})
         gauges = [GaugeMetricFamily(f"emds_feed_{n}_timestamp_seconds", w, labels=["feed", "zone"]) for n, w in _GAUGES]
         with suppress(StorageError):  # the counts do not need the warehouse
             feeds = self._service.documents.catalogue.feeds

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 _BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3)
-ANSWERS = Counter("emds_answers_total", "Answers by route and status.", ("route", "status"))
-SECONDS = Histogram("emds_answer_seconds", "Seconds to an answer, by route.", ("route",), buckets=_BUCKETS)
+ANSWERS = Counter("emds_answers_total", "Responses by route and status.", ("route", "status"))
+SECONDS = Histogram("emds_answer_seconds", "Seconds to a response, by route.", ("route",), buckets=_BUCKETS)
 # prometheus_client finds a child by a lock and a dictionary of tuples; these caches are faster.
 _answers, _seconds = lru_cache(2048)(ANSWERS.labels), lru_cache(512)(SECONDS.labels)
 
