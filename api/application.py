@@ -37,10 +37,11 @@ from api.series import records, windows
 from api.series import views as series
 from api.service import Service
 from api.settings import Settings
+from warehouse.bookkeeping import logged
 from warehouse.errors import StorageError, UnknownZone
 from warehouse.market.metrics import BY_PATH
 from warehouse.market.zones import ZONES, find_zone
-from warehouse.store import home, layout
+from warehouse.store import home, layout, zone_ids
 from warehouse.store.storage import Storage
 
 if TYPE_CHECKING:
@@ -97,12 +98,18 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
 
 
 def _mode(storage: Storage) -> str:
-    """Return the warehouse's mode; empty if it cannot be read, in which case the API sells nothing."""
+    """Return the warehouse's mode; empty if it cannot be read, in which case the API sells nothing.
+
+    Log the zones of the warehouse that this process lacks; `emds serve` does not start without them.
+    """
     try:
-        return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
+        mode = (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
     except StorageError as fault:
         logging.getLogger("emds.api").error("warehouse: %s", fault)
         return ""
+    with logged("zones"):
+        zone_ids.check(zone_ids.stored_ids(storage), ZONES)
+    return mode
 
 
 def routes(service: Service) -> list[Route]:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from api.application import create_app
+from api.settings import Settings
 from assets.sources import source
 from orchestration.cli import emds, main
 from orchestration.servers import dagster_home
@@ -191,6 +193,16 @@ def test_a_process_that_lacks_a_zone_of_the_warehouse_does_not_start(
     zone_ids.ensure(Folder(tmp_path), [*ZONES, "DK-2"], adds=True)
     assert main(verb) == 1
     assert "this warehouse covers zones that EMDS_ZONES does not name: DK-2. " in "".join(capsys.readouterr())
+
+
+def test_an_api_that_another_program_starts_logs_the_zones_that_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    in_simulated(monkeypatch, tmp_path)
+    zone_ids.ensure(Folder(tmp_path), [*ZONES, "DK-2"], adds=True)
+    app = create_app(Settings.from_environ(os.environ))
+    assert "this warehouse covers zones that EMDS_ZONES does not name: DK-2. " in caplog.text
+    assert app.test_client().get("/healthz").status_code == 200, "a replaced worker continues"
 
 
 def test_serving_adds_no_zone_and_fetching_does(
