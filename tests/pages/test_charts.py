@@ -160,3 +160,18 @@ def test_the_panel_names_cheapest_hours_wherever_windows_has_them(visit: Callabl
         if answer["available"]:
             start = datetime.fromtimestamp(answer["start"], ZoneInfo(ZONES[zone].tz))
             assert f": {start:%a} {start.day} {start:%b, %H:%M} " in said, zone
+
+
+def test_the_colon_of_a_label_stays_on_its_line(visit: Callable[..., Any]) -> None:
+    def rename(body: dict[str, Any]) -> None:
+        for feature in body["features"]:
+            feature["properties"]["name"] = "Mid-Atlantic and Ohio Valley (PJM)"
+
+    page = visit("/#metric=price&zone=US-CAISO", before=altered("/v1/geo/live", rename))
+    page.wait_for_selector("#chart .u-legend th >> text=day-ahead")
+    below = """heads => heads.map(head => {
+      const range = document.createRange();
+      range.selectNodeContents(head.querySelector('.u-label'));
+      return head.getBoundingClientRect().bottom - [...range.getClientRects()].at(-1).bottom;
+    })"""
+    assert max(page.locator("#chart .u-legend th").evaluate_all(below)) < 10
