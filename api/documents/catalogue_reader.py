@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from api.http.document import Document
 from warehouse.documents.catalogue_entries import (
@@ -67,6 +68,10 @@ class Catalogue:
         if of_zone is None:
             return None
         return of_zone.forecasts.get(actual_of(stored)) if is_forecast(stored) else of_zone.metrics.get(stored)
+
+    def progress_of(self, zone_id: str) -> dict[str, Any]:
+        """Return the field `filling` of a response about a zone that the first fill has not completed, else {}."""
+        return {"filling": asdict(self.filling[zone_id])} if zone_id in self.filling else {}
 
     def served_feeds(self, zone_id: str, stored: str) -> list[CatalogueFeed]:
         """Return the feeds that provide a zone's stored metric and may be served, in rank order."""

@@ -146,7 +146,7 @@ MARKET_DATA: dict[str, Schema] = {
         ("available", "Whether a block was found. If not, `reason` gives the cause.", "flag"),
         "method", "docs", "attribution", "license",
         ("reason?", "Reason why no block is available.", choice(*REASONS)),
-        ("detail?", "The reason in words.", "text"),
+        ("detail?", "The reason in words.", "text"), "filling?",
         ("basis?", "Origin of the values: an auction, or the operator's own forecast.",
          choice("auction", "operator_forecast")),
         ("carbon_basis?", "With `metric=carbon`: the `basis` of `/v1/carbon`.", choice("published", "estimate")),

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from msgspec import structs
 
 from api.documents.catalogue_reader import Catalogue
 from api.series import expensive
@@ -59,8 +58,7 @@ def statistics_of(
         body["statistics"] = _statistics(found.by_fuel[""]) if "" in found.by_fuel else None
     body |= {"method": "statistics/1", "docs": "/docs/statistics", "sources": list(codes)}
     body |= {"attribution": terms["attribution"], "license": terms["license"]}
-    body |= {"filling": structs.asdict(catalogue.filling[zone])} if zone in catalogue.filling else {}
-    return body | ({"sample": True} if request.sample else {}), found.rows
+    return body | catalogue.progress_of(zone) | ({"sample": True} if request.sample else {}), found.rows
 
 
 @dataclass

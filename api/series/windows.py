@@ -141,7 +141,8 @@ def _body(
         return {"method": METHOD, "docs": "/docs/windows", **terms}
 
     def unavailable(reason: str, codes: Iterable[str] = (), hint: str = "") -> dict[str, Any]:
-        return {**body, "available": False, "reason": reason, "detail": REASONS[reason] + hint, **end(codes)}
+        why = {"available": False, "reason": reason, "detail": REASONS[reason] + hint}
+        return {**body, **why, **catalogue.progress_of(zone_id), **end(codes)}
 
     if not auction and not feeds:
         hint = _CARBON_HINT if metric == Metric.PRICE and _is_carbon_forecast(catalogue, zone_id) else ""

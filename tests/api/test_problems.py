@@ -138,7 +138,8 @@ def test_during_a_first_fill_documents_and_series_state_the_progress(rig: Any) -
     assert "7 of 40 runs of the first fill are done" in refused["detail"]
     one = client.get("/v1/price/GB", headers=key)
     assert (one.status_code, one.get_json()["filling"]) == (200, zones["GB"])
-    assert client.get("/v1/price/GB?stats=true", headers=key).get_json()["filling"] == zones["GB"]
+    for path in ("/v1/price/GB?stats=true", "/v1/windows/GB"):
+        assert client.get(path, headers=key).get_json()["filling"] == zones["GB"], path
     several = client.get("/v1/demand?zones=GB,US-NYISO", headers=key).get_json()
     assert several["filling"] == {"GB": zones["GB"]}
     assert client.get("/v1/price/GB?format=csv", headers=key).headers["X-EMDS-Filling"] == '{"done":0,"of":3}'
