@@ -74,7 +74,7 @@ def rebuild_months(pipeline: PipelineContext, places: Collection[Month]) -> Iter
         unread: set[Month] = set()
         for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
             carried = [place for place in wanted if place.zone in feed.zones and feed.carries(place.metric)]
-            with logged(f"kept bodies of {feed.id}") as reading:
+            with logged(f"raw responses of {feed.id}") as reading:
                 for place, versions in _restorable_versions(pipeline, feed, month, carried) if carried else ():
                     restorable[place].append(versions)
             unread |= {*carried} if reading.error else set()

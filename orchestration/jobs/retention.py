@@ -68,7 +68,7 @@ def prune_answers(pipeline: PipelineContext) -> int:
     if pruned <= before < pruned + clock.HOUR:
         return 0
     for feed in (feed for source in pipeline.sources.values() for feed in source.feeds):
-        with logged(f"old answers of {feed.id}"):
+        with logged(f"old responses of {feed.id}"):
             removed += raw.prune(pipeline.storage, feed.id, before, pruned)
     pipeline.storage.put(layout.PRUNED, str(before).encode())
     return removed
@@ -78,9 +78,9 @@ def prune_answers(pipeline: PipelineContext) -> int:
 def remove_old(context: dg.OpExecutionContext, warehouse: dg.ResourceParam[PipelineContext]) -> None:
     steps: dict[str, Callable[[], int]] = {
         "runs": lambda: purge_runs(context.instance, time.time()),
-        "kept answers": lambda: prune_answers(warehouse),
+        "raw responses": lambda: prune_answers(warehouse),
         "scratch files": warehouse.storage.sweep,
-        "histories that killed folds left": lambda: month_versions.sweep(warehouse.storage),
+        "unused histories": lambda: month_versions.sweep(warehouse.storage),
     }
     for name, step in steps.items():
         with logged(f"retention of {name}") as attempt:

@@ -64,7 +64,7 @@ def conclude(
         sys.stderr.write("measuring the publishers\n")
         failures += measure_publishers(pipeline)
     recorder.close()
-    with logged("retention of answers"):
+    with logged("retention of raw responses"):
         retention.prune_answers(pipeline)
     print(end_report(reports))
     failures += _publish_files(settings.text(os.environ, "EMDS_PUBLISH_TO"))  # only the daemon would do it otherwise

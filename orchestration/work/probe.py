@@ -156,7 +156,7 @@ def _record(folder: Path, scratch: Path, feeds: Sequence[Feed], mode: str) -> No
             entries.append(_manifest_entry(file, answer, mode))
     (folder / "MANIFEST.json").write_text(json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
     scrubbed = sum(entry["fidelity"] != "EXACT" for entry in entries)
-    print(f"recorded {len(entries)} answers in {folder} ({scrubbed} with secrets replaced)")
+    print(f"recorded {len(entries)} responses in {folder} ({scrubbed} with secrets replaced)")
 
 
 def _name(request: Request, number: int) -> str:

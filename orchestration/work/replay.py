@@ -114,7 +114,7 @@ def replay(folder: Path) -> int:
     runs = ((task, _ingest(pipeline, task, by_feed[task.feed])) for task in tasks)
     reports, failures = commands.conclude(pipeline, tasks, runs)
     rows = sum(day.rows for report in reports for day in report.days)
-    print(f"replayed {rows} rows of {len(tasks)} feeds; {failed} recorded answers gave a typed failure")
+    print(f"replayed {rows} rows of {len(tasks)} feeds; {failed} recorded responses are failures")
     return commands.list_unpublished(failures)
 
 
