@@ -62,7 +62,7 @@ def rebuild_absent(pipeline: PipelineContext, tasks: Sequence[Task]) -> int:
             Month(m.value, zone, month) for month in months(span) for m in feed.metrics for zone in feed.zones
         )
     absent = [place for place in places if damaged.is_gone(pipeline.storage, layout.series(*place))]
-    return len(list(repair.rebuild_months(pipeline, absent)))
+    return sum(rows > 0 for _, rows in repair.rebuild_months(pipeline, absent))
 
 
 def resolve(

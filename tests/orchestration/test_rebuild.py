@@ -105,6 +105,15 @@ def test_only_the_days_that_are_named_are_parsed_again(storage: Folder) -> None:
     assert replay.plan(pipeline, [feed("neso.carbon_intensity")], None, None) == []
 
 
+def test_months_that_never_had_a_row_are_not_called_rebuilt(
+    tmp_path: Path, backfilled: Callable[..., Folder], capsys: pytest.CaptureFixture[str]
+) -> None:
+    backfilled(tmp_path, "entsoe.capacity")
+    capsys.readouterr()
+    assert main(["rebuild", "--feed", "entsoe.capacity"]) == 0
+    assert ", 0 months rebuilt, " in capsys.readouterr().out
+
+
 def test_months_are_resolved_by_the_rights_of_now(storage: Folder) -> None:
     pipeline, feeds = open_context(), [feed("neso.generation")]
     assert replay.resolve(replace(pipeline, ranks={}), feeds, None, date(2026, 10, 1)) == (0, []), "no month of it"
