@@ -63,10 +63,11 @@ def conclude(
     if history:
         sys.stderr.write("measuring the publishers\n")
         failures += measure_publishers(pipeline)
+    print(end_report(reports), flush=True)
+    sys.stderr.write("recording the days in Dagster\n")
     recorder.close()
     with logged("retention of raw responses"):
         retention.prune_answers(pipeline)
-    print(end_report(reports))
     failures += _publish_files(settings.text(os.environ, "EMDS_PUBLISH_TO"))  # only the daemon would do it otherwise
     return reports, failures
 

@@ -20,6 +20,7 @@ from msgspec import to_builtins
 from assets.ingest.reports import DayReport, RunReport, Status
 from assets.sources import feeds
 from orchestration.cli import main
+from orchestration.jobs import recording
 from orchestration.work import backfill, commands, gaps
 from orchestration.work.backfill import Task
 from orchestration.work.environment import open_context
@@ -130,6 +131,18 @@ def test_days_are_those_that_may_be_revised_to_those_published_ahead() -> None:
     (task,) = backfill.plan([FEED], None, None)
     assert task.days[0] == date.fromordinal(date(2026, 11, 20).toordinal() - FEED.revised_days), "may be revised"
     assert task.days[-1] == date(2026, 11, 20)
+
+
+def test_the_report_comes_before_dagster_records_the_days(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Recording takes minutes if all days have failed, as without a network, and the causes are in the report."""
+    in_simulated(monkeypatch, tmp_path)
+    monkeypatch.setenv("EMDS_SIMULATED_FAULTS", "neso:503")
+    monkeypatch.setattr(recording.Recorder, "close", lambda recorder: print("recorded"))
+    assert main(["backfill", "--days", "1", "--feed", FEED.id]) == 1
+    *_, cause, recorded = capsys.readouterr().out.splitlines()
+    assert (cause.partition(":")[0], recorded) == ("failed", "recorded")
 
 
 def test_a_fill_fetches_every_day_that_its_feeds_may_have_published(
