@@ -272,6 +272,8 @@ def _nothing_at(path: str, nearest: str | None) -> Problem:
 
 def _nearest(path: str) -> str | None:
     """Return the likely path for `path`, which may misspell a metric or lack `/v1`; None if no path is close enough."""
+    if (of_a_zone := f"{path}/{{zone}}") in _WHOLE:
+        return of_a_zone
     parts = [nearest_word(part, BY_PATH) or part for part in path.removeprefix("/v1").strip("/").split("/")]
     known = set[str]()
     for template in _TEMPLATES:

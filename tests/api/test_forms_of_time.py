@@ -207,6 +207,8 @@ PATHS = {
     "/v1/prices/GB": "Did you mean /v1/price/GB?",
     "/v1/flows?zones=GB": "Did you mean /v1/interchange?",
     "/v1/co2/FR": "Did you mean /v1/carbon/FR?",
+    "/v1/latest": "Did you mean /v1/latest/{zone}?",
+    "/v1/windows": "Did you mean /v1/windows/{zone}?",
     "/v1/geo/flow": "Did you mean /v1/geo/flows?",
     "/v1/price/GB/": "Did you mean /v1/price/GB?",
     "/v1/bulk/load/GB/2026-03.parquet": "Did you mean /v1/bulk/demand/GB/2026-03.parquet?",
