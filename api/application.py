@@ -78,6 +78,8 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
     The application serves a newly published document after at most `ttl_s` seconds.
     """
     storage = home.parse(settings.home, settings.local, settings.bucket_cache_s).open()
+    with logged("zones"):  # only logs zones that this process lacks, because a replaced worker must start again
+        zone_ids.check(zone_ids.stored_ids(storage), ZONES)
     service = Service(settings, storage, gate or Gate(settings, _mode(storage)), ttl_s)
     app = Flask(__name__, static_folder=None, template_folder="pages")
     # Paths are exact: `//` and `/v1/zones/` must not cause redirects, which Flask sends as HTML.
@@ -98,18 +100,12 @@ def create_app(settings: Settings, gate: Gate | None = None, ttl_s: float = 0.0)
 
 
 def _mode(storage: Storage) -> str:
-    """Return the warehouse's mode; empty if it cannot be read, in which case the API sells nothing.
-
-    Log the zones of the warehouse that this process lacks; `emds serve` does not start without them.
-    """
+    """Return the warehouse's mode; empty if it cannot be read, in which case the API sells nothing."""
     try:
-        mode = (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
+        return (storage.get(layout.MODE) or b"").decode("ascii", "replace").strip()
     except StorageError as fault:
         logging.getLogger("emds.api").error("warehouse: %s", fault)
         return ""
-    with logged("zones"):
-        zone_ids.check(zone_ids.stored_ids(storage), ZONES)
-    return mode
 
 
 def routes(service: Service) -> list[Route]:
@@ -280,11 +276,9 @@ def _nearest(path: str) -> str | None:
         same = [*zip(template, parts, strict=True)] if len(template) == len(parts) else []
         if all(_is_zone(part) for own, part in same if own == "{zone}"):
             known.add("/".join(["/v1", *([part if "{" in own else own for own, part in same] or template)]))
-    known -= {path} | {one for one in known if "{" in one}
-    nearest = get_close_matches(path, _WHOLE, 1, 0.95) or get_close_matches(
-        f"/v1/{'/'.join(parts)}", sorted(known), 1, 0.8
-    )
-    return next((one for one in nearest if one != path and "{" not in one), None)
+    paths = sorted(one for one in known if "{" not in one and one != path)
+    nearest = get_close_matches(path, paths, 1, 0.95) or get_close_matches(f"/v1/{'/'.join(parts)}", paths, 1, 0.8)
+    return nearest[0] if nearest else None
 
 
 def _is_zone(name: str) -> bool:

@@ -287,7 +287,7 @@ def read_zone(text: str) -> str:
         return find_zone(text)
     except UnknownZone as unknown:
         if "," in text:
-            raise ValueError("zone takes one zone. For several, use zones if this request takes it") from None
+            raise ValueError("zone accepts a single zone. For several, send zones if this request accepts it") from None
         raise ValueError(f"{unknown} Use one of {', '.join(ZONES)}") from None
 
 

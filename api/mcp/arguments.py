@@ -86,7 +86,7 @@ ONE_ZONE = replace(ZONE, required=False)
 ALL_ZONES = _own(ONE_ZONE, "Only this zone. Default: all.")
 ZONES_WANTED = _own(
     query.SNAPSHOT_ZONES, "Only these zones. Default: all.", {"type": "array", "items": _STRING}, also="")
-HISTORY_ZONES = _own(ZONES_WANTED, "Several zones, one column each. A payment covers each zone.")
+HISTORY_ZONES = _own(ZONES_WANTED, "Several zones, one column each. The price is per zone.")
 METRIC = Parameter(
     "metric", f"{', '.join(m for m in PUBLIC if zones_with(m) == tuple(ZONES))}: all zones. "
     f"{'. '.join(_where(m) for m in PUBLIC if zones_with(m) != tuple(ZONES))}.",

@@ -35,7 +35,7 @@ _OF_TOOLS = frozenset({"zone", "zones", "metric", "api_key"})
 
 
 def prepare(service: Service, arguments: Mapping[str, Any]) -> ToolRequest:
-    """Return the call of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which costs a call per zone."""
+    """Return the call of `/v1/<metric>/{zone}`, or of `/v1/<metric>?zones=`, which is paid per zone."""
     several = arguments["zones"] is not None
     if several == (arguments["zone"] is not None):
         raise conflict("zone", "is required, unless you send zones")

@@ -37,9 +37,11 @@ def wall_stamp(text: object) -> int:
 
 
 def _stamp(text: object, zoned: bool) -> int:
+    if not isinstance(text, str):
+        _refuse(text)
     try:
-        return _day(text[:10]) + _time(text[10:], zoned)  # type: ignore[index]  # TypeError is caught
-    except (FeedChanged, TypeError, KeyError):
+        return _day(text[:10]) + _time(text[10:], zoned)
+    except FeedChanged:
         _refuse(text)
 
 

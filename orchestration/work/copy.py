@@ -74,5 +74,5 @@ def main(first: str, second: str) -> int:
     if modes.get(source) is not None:
         places[1].open_to_write()
     files, copied = copy(source, target)
-    print(f"{target} contains {files} files of {source}; {copied} were copied now, and accounts are not: docs/fleet.md")
+    print(f"{target} contains {files} files of {source}; {copied} were copied now. For accounts, see docs/fleet.md")
     return 0

@@ -74,7 +74,7 @@ SOURCES = {
 }
 
 
-def _put(
+def store_rows(
     storage: Folder,
     feed: str,
     zone: str,
@@ -100,15 +100,21 @@ def _filled(home: Path, mode: str) -> Path:
     modes.ensure(storage, mode)
     start = NOW - NOW % HOUR - 40 * DAY
     for zone, currency in (("GB", "GBP"), ("DE-LU", "EUR"), ("AU-NSW", "AUD")):
-        _put(storage, "north.price", zone, "price", start, 40 * 48 + 1, lambda i: 50 + (i % 48) / 4, f"{currency}/MWh")
-        _put(storage, "north.grid", zone, "demand", start, 40 * 288 + 2, lambda i: 30000 + (i % 288) * 10, "MW")
-    _put(storage, "north.grid", "GB", "interchange", start, 40 * 288 + 2, lambda i: 100.5 - i % 288, "MW")
+        store_rows(
+            storage, "north.price", zone, "price", start, 40 * 48 + 1, lambda i: 50 + (i % 48) / 4, f"{currency}/MWh"
+        )
+        store_rows(storage, "north.grid", zone, "demand", start, 40 * 288 + 2, lambda i: 30000 + (i % 288) * 10, "MW")
+    store_rows(storage, "north.grid", "GB", "interchange", start, 40 * 288 + 2, lambda i: 100.5 - i % 288, "MW")
     for fuel, share in (("gas", 33.25), ("wind", 41.5), ("nuclear", 25.25)):
-        _put(storage, "north.mix", "GB", "generation", start, 40 * 48 + 1, lambda i, share=share: share, "%", fuel=fuel)
-    _put(storage, "north.intensity", "GB", "carbon_intensity", start, 40 * 48 + 1, lambda i: 120 + i % 48, "gCO2/kWh")
+        store_rows(
+            storage, "north.mix", "GB", "generation", start, 40 * 48 + 1, lambda i, share=share: share, "%", fuel=fuel
+        )
+    store_rows(
+        storage, "north.intensity", "GB", "carbon_intensity", start, 40 * 48 + 1, lambda i: 120 + i % 48, "gCO2/kWh"
+    )
     year = instant("2025-12-31T23:00:00Z")
     for fuel, built in (("solar", 99000.0), ("gas", 31000.5)):
-        _put(storage, "north.plants", "DE-LU", "capacity", year, 1, lambda i, built=built: built, "MW", fuel=fuel)
+        store_rows(storage, "north.plants", "DE-LU", "capacity", year, 1, lambda i, built=built: built, "MW", fuel=fuel)
     catalogue.publish(storage, SOURCES, mode, (), tuple(SOURCES), NOW)
     publish(storage, NOW)
     return home

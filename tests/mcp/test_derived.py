@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.conftest import NOW, Make, _put
+from tests.mcp.conftest import NOW, Make, store_rows
 from warehouse.market.clock import HOUR, iso
 from warehouse.store.storage import Folder
 
@@ -69,8 +69,8 @@ def corrected(make: Make, warehouse: Path, tmp_path: Path) -> Any:
     home = tmp_path / "corrected"
     shutil.copytree(warehouse, home)
     shutil.rmtree(home / "changes")
-    _put(Folder(home), "north.price", "GB", "price", YESTERDAY, 2, lambda i: 900 + i, "GBP/MWh")
-    _put(Folder(home), "north.grid", "DE-LU", "demand", NOW - NOW % HOUR + HOUR, 3, lambda i: 30000, "MW")
+    store_rows(Folder(home), "north.price", "GB", "price", YESTERDAY, 2, lambda i: 900 + i, "GBP/MWh")
+    store_rows(Folder(home), "north.grid", "DE-LU", "demand", NOW - NOW % HOUR + HOUR, 3, lambda i: 30000, "MW")
     return make(home)
 
 

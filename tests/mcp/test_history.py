@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.mcp import row_table
-from tests.mcp.conftest import NOW, Make, _put
+from tests.mcp.conftest import NOW, Make, store_rows
 from tests.mcp.reading import at
 from warehouse.market.clock import DAY, HOUR, iso
 from warehouse.store.storage import Folder
@@ -161,7 +161,7 @@ def test_an_empty_window_of_borders_names_their_nearest_rows(make: Make, warehou
     shutil.copytree(warehouse, home)
     first, last = NOW - NOW % HOUR - 39 * DAY, NOW - NOW % HOUR - DAY
     for start in (first, last):
-        _put(Folder(home), "north.grid", "GB", "interchange", start, 1, lambda i: 9.0, "MW", counterparty="FR")
+        store_rows(Folder(home), "north.grid", "GB", "interchange", start, 1, lambda i: 9.0, "MW", counterparty="FR")
     windows = {
         ("2020-01-01", "2020-02-01"): f"; the first row after it begins at {iso(first)}. Request a longer window.",
         ("2031-01-01", "2031-02-01"): f"; the last row before it begins at {iso(last)}. Request a longer window.",

@@ -169,7 +169,7 @@ GB_PRICE = {"zone": "GB", "metric": "price"}
     [
         ({"zone": "GB"}, "metric: is required"),
         ({"zone": 5, "metric": "price"}, "Use one of US-CAISO"),
-        ({"zone": "NL,BE", "metric": "price"}, "For several, use zones"),
+        ({"zone": "NL,BE", "metric": "price"}, "For several, send zones"),
         ({"zone": "GB", "metric": "frequency"}, "'frequency' is not a known value"),
         ({**GB_PRICE, "limit": True}, "from 1 to 1000"),
         ({**GB_PRICE, "by": "border"}, "by: cannot be used with the metric price"),

@@ -31,7 +31,8 @@ def in_simulated(patch: pytest.MonkeyPatch, home: Path) -> None:
     for name, value in {"EMDS_HOME": str(home), "EMDS_NOW": SIMULATED_AT, "DAGSTER_HOME": ""}.items():
         patch.setenv(name, value)
     for name in ("EMDS_FEEDS", "EMDS_START_DATE"):
-        patch.delenv(name, raising=False)
+        patch.setenv(name, "")  # so that `patch` also undoes what a command sets: `emds replay` sets EMDS_FEEDS
+        patch.delenv(name)
 
 
 @pytest.fixture(scope="session")
